@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from viz_model.island.prose import html as as_html
 from viz_model.texts import Texts
 
 
-def look(trace: vm.Trace, page: Page, lang: str = "en", **place: Any) -> Look:
-    """A look at a run for a page, as the app makes it."""
-    return Look.at(trace, Texts.of(lang, trace.config), page.topic, **place)
+def look(trace: vm.Trace, page: Page, lang: str = "en", options: Mapping[str, str] | None = None, **place: Any) -> Look:
+    """A look at a run for a page, as the app makes it, with what is chosen on the page."""
+    found = Look.at(trace, Texts.of(lang, trace.config), page.topic, **place)
+    return replace(found, options={**found.options, **(options or {})})
 
 
 def beside(look: Look, lm: vm.LanguageModel, trace: vm.Trace | None = None) -> Look:
@@ -44,6 +45,10 @@ def sentences(page: Page, look: Look, **place: int) -> list[str]:
     return [said(one, here) for one in made(page, look) if isinstance(one, Line) and said(one, here)]
 
 
+def told(page: Page, look: Look, **place: int) -> str:
+    return "\n".join(sentences(page, look, **place))
+
+
 def said(line: Line, place: dict[str, int]) -> str:
     """A line as plain text: tables looked up, markup taken off."""
     return plain(as_html(_words(line.words, place)))
@@ -63,6 +68,13 @@ def pictures(page: Page, look: Look, **place: int) -> dict[str, Scene]:
     """The pictures of a selection, by their names."""
     here = {**look.place, **place}
     return {one.id: seen(one, here) for one in made(page, look) if isinstance(one, Scene)}
+
+
+def mark(scene: Scene | None, id: str) -> Any:
+    """A mark of a picture by its name."""
+    assert scene is not None
+    (found,) = [one for panel in scene.panels for one in panel.marks if one.id == id]
+    return found
 
 
 def one(lines: Iterable[Line], place: dict[str, int]) -> list[str]:

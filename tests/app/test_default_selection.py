@@ -20,7 +20,6 @@ RUN = runs.RunKey(MODEL, CAT)
 
 
 def reasons(app: AppTest) -> list[dict[str, Any]]:
-    """What is said of a head that the app has chosen."""
     return [line for line in mounts(app)[ISLAND]["notes"] if "chosen by the app" in line["html"]]
 
 

@@ -29,7 +29,6 @@ KINDS = {
     "vectors": tiny_config("post", **SIZES, kind="encoder", head=variants.NoHead()),
     "both": tiny_config(**SIZES, kind="encoder_decoder", n_encoder_layers=1, start_id=1, position=variants.T5Bias()),
 }
-
 Opened = Callable[..., AppTest]
 
 

@@ -24,15 +24,12 @@ from viz_model.drawing.scene.numbers import lines, numbers
 from viz_model.runs.trace import Trace
 
 pytestmark = pytest.mark.full
-
 CHOSEN = {"model": "story-pre-ln", "text": "The cat sat", "layer": "1", "head": "3", "token": "1", "lang": "en"}
-
 Menus = list[Saved]
 
 
 @pytest.fixture
 def menus(monkeypatch: pytest.MonkeyPatch) -> Menus:
-    """What every menu offers that is opened."""
     found: Menus = []
     show = export_menu._open
 
@@ -56,13 +53,11 @@ def ran(code: str) -> tuple[list[np.ndarray], Scene | None]:
 
 
 def values(scene: Scene | None) -> list[str]:
-    """The numbers of a picture, as its file has them."""
     assert scene is not None
     return [value for *_, value in lines(scene)]
 
 
 def files(app: AppTest) -> list[str]:
-    """The labels of the files that a menu offers."""
     protos = [button.proto for button in app.get("download_button")]
     return [proto.label for proto in protos if "-saving." in proto.id]
 
@@ -74,7 +69,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
     (saved,) = menus
     run = vm.load("story-pre-ln").trace("The cat sat")
     pattern = run["blocks.1.attn.pattern"].numpy()
-
     caption, link = saved.caption.rsplit(" · ", 1)
     site = "attention pattern, blocks.1.attn.pattern [6 × 3 × 3]"
     assert caption == f"All heads of layer 1 · story-pre-ln · “The cat sat” · {site}"
@@ -89,7 +83,6 @@ def test_the_heads_of_a_layer_with_every_digit(menus: Menus) -> None:
         assert np.array_equal(heads[name], run[name].numpy())
     (made,), drawn = ran(saved.code)
     assert np.array_equal(made, pattern) and values(drawn) == values(saved.scene)
-
     shown = [part.value for part in app.code]
     assert saved.code in shown and saved.address in shown and saved.frame in shown
     assert "embed=true&amp;picture=attention.grid" in saved.frame and 'title="All heads of layer 1"' in saved.frame

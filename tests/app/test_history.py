@@ -58,8 +58,6 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
 SENTENCE = "The cat sat on the mat because it was"
 ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
 PAGES = ("attention", "ablations")
-
-
 CHANGES = {"head": 3, "layer": 2, "token": 4}
 
 
@@ -78,14 +76,12 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
 
 
 def check_fresh(visitor: Visitor, app: str, page: str) -> None:
-    """Who opens the address of a visitor sees what the visitor sees."""
     with Visitor(app, page, {name: values[0] for name, values in parse_qs(visitor.query).items()}) as fresh:
         fresh.open()
         assert visitor.pictures() == fresh.pictures() and words(visitor) == words(fresh)
 
 
 def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
-    """What is written on the page and beside it, by place."""
     shown = {place: getattr(e, e.WhichOneof("type")) for place, e in visitor.elements.items() if place[0] < 2}
     return {place: element.body for place, element in shown.items() if hasattr(element, "body")}
 
@@ -95,7 +91,10 @@ def words(visitor: Visitor) -> dict[tuple[int, ...], str]:
 def test_what_is_open_below_a_page_follows_sentence_and_place(app: str, page: str) -> None:
     with Visitor(app, page, ASKED) as visitor:
         visitor.open()
+        for text in ("Hi", SENTENCE):  # what is opened is of the sentence that stands there by then
+            visitor.type(text)
         visitor.open_door(f"{page}.apart")
+        check_fresh(visitor, app, page)
         closed = len(visitor.elements)
         for change in (partial(visitor.type, LATTER), partial(visitor.select, layer=2, token=1)):
             change()
@@ -247,27 +246,12 @@ def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("page", ["overview", "attention"])
-def test_what_is_opened_below_a_page_is_of_the_sentence_and_place_that_stand_there_by_then(app: str, page: str) -> None:
-    with Visitor(app, page, ASKED) as visitor:
-        visitor.open()
-        visitor.type("Hi")
-        visitor.type(LATTER)
-        visitor.select(layer=2, token=1)
-        visitor.open_door(f"{page}.apart")
-        check_fresh(visitor, app, page)
-
-
-@pytest.mark.server
 def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
     """The browser goes through the whole page where all of it runs."""
     with Visitor(app, "ablations", ASKED) as visitor:
         visitor.open()
         visitor.type("The dog ran home")
         assert visitor.ran and visitor.text == "The dog ran home"
-        before = visitor.n_runs
-        visitor.choose("sidebar.norm_at", "Post-LN")
-        assert visitor.n_runs == before + 1 and not visitor.ran and not visitor.errors
 
 
 @pytest.mark.server
@@ -275,8 +259,9 @@ def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
 def test_what_the_frame_shows_runs_the_whole_page(app: str, key: str, option: str) -> None:
     with Visitor(app, "attention", ASKED) as visitor:
         visitor.open()
+        before = visitor.n_runs
         visitor.choose(key, option)
-        assert not visitor.ran and not visitor.errors
+        assert visitor.n_runs == before + 1 and not visitor.ran and not visitor.errors
         assert (visitor.language == "zh") == (option == "中文")
 
 

@@ -27,7 +27,6 @@ from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer, cl100k_base, story_tokenizer
 
 pytestmark = pytest.mark.full
-
 STORY: dict[str, Callable[[], Tokenizer]] = {
     "story decoder": lambda: story_tokenizer("decoder"),
     "story encoder": lambda: story_tokenizer("encoder"),
@@ -37,7 +36,6 @@ STORY: dict[str, Callable[[], Tokenizer]] = {
 BROUGHT = ("tiny-t5", "tiny-bert", "tiny-qwen3", "tiny-llama-ids")
 N_CASES = 1300
 """Texts for each of eight tokenizers: more than 10,000 in all."""
-
 
 CONTROLS = ["<|endoftext|>", "[MASK]", "[CLS]", "[SEP]", "<pad>", "</s>", "<unk>", "<|fr|>", "▁", "##a", "<0xE6>", "Ġ"]
 SPECIAL = [*CONTROLS, *"\ud800\udfff\x00\u202e\u2066\ue000\U0010ffff\ufdfa", "e\u0301\u0327", "👩‍👩‍👧‍👦"]

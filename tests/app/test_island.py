@@ -85,20 +85,7 @@ def test_a_section_below_stays_open_in_another_language() -> None:
         assert [one.proto.expanded for one in app.expander if Texts(lang)("common.apart") in one.label] == [True]
 
 
-def test_what_a_former_run_wrote_in_the_address_is_written_over_after_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = ViewState(model="story-pre-ln")
-    written: list[dict[str, str]] = []
-    params = types.SimpleNamespace(to_dict=view.query, from_dict=written.append)
-    monkeypatch.setattr(streamlit, "query_params", params)
-    monkeypatch.setattr(streamlit, "session_state", {})
-    state.write(view)
-    assert not written
-    monkeypatch.setattr(state, "goes_through_history", lambda: True)
-    state.write(view)
-    assert written == [view.query()]
-
-
-def test_an_address_on_its_way_is_written_over_though_the_browser_has_not_heard_of_it(
+def test_an_address_is_written_over_after_back_and_while_the_browser_has_not_heard_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who toggles there and back quickly still has the first address when the second one is written."""
@@ -109,6 +96,9 @@ def test_an_address_on_its_way_is_written_over_though_the_browser_has_not_heard_
     for view in (pre, post, pre, pre):
         state.write(view)
     assert written == [post.query(), pre.query()]
+    monkeypatch.setattr(state, "goes_through_history", lambda: True)
+    state.write(pre)
+    assert written[2:] == [pre.query()]
 
 
 def test_another_model_is_not_asked_for_the_language_of_a_former_one() -> None:

@@ -39,7 +39,6 @@ class Work:
 
 
 def started(server: Jobs, instead_of: Job | None = None) -> tuple[Job, Work]:
-    """A job that goes on, of a visitor who stays."""
     work = Work()
     job = server.start(work.steps, lambda: True, instead_of=instead_of)
     assert work.began.wait(SOON) and job.ended is None
@@ -135,7 +134,6 @@ def test_threads_that_ask_for_the_same_compute_it_once() -> None:
 
     with pytest.raises(ValueError, match="no"):  # what failed is tried again
         value()
-
     ask = [threading.Thread(target=lambda: found.append(value())) for _ in range(3)]
     for thread in ask:
         thread.start()

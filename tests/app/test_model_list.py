@@ -20,7 +20,6 @@ from viz_model.texts import Texts
 
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of models of which none can be opened."""
     refused = {
         "a-whale": ("config.json", {"model_type": "deberta"}),
         "an-adapter": ("adapter_config.json", {"peft_type": "LORA", "base_model_name_or_path": "meta/llama"}),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,23 +17,20 @@ from app_driver import (
     answer,
     boxes,
     check_page,
-    figures,
     heading,
     messages,
-    mounts,
     offer,
     open_page,
-    pictures,
     said,
     shown_of,
 )
 from doors import island_of
 from streamlit.testing.v1 import AppTest
-from tiers import crossed, some, turns
+from tiers import crossed, turns
 from tiny_models import describe, language_model, mixed, other_blocks, tiny_config
 
 import viz_model as vm
-from viz_model.app import examples, health, runs
+from viz_model.app import examples, frame, health, runs
 from viz_model.app.frame import DESK, MODELS
 from viz_model.config import ModelConfig
 from viz_model.texts import Texts
@@ -42,45 +38,12 @@ from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
 pytestmark = pytest.mark.usefixtures("family")
-
-CAT, CHINESE = "The cat sat on the mat", "我爱深度学习, said Tom"
+CAT = "The cat sat on the mat"
 IDS, WORDS = "5 9 12 5 30", "A little cat sat on the mat"
 ALONE = ("tiny-alibi", "tiny-bert", "tiny-llama-ids", "tiny-masked", "tiny-nowhere", "tiny-qwen3", "tiny-window")
 TWO_SIDED = ("tiny-gated-t5", "tiny-t5", "tiny-translator")
 VIEWS = [*((name, "decoder") for name in ALONE), *itertools.product(TWO_SIDED, ("encoder", "decoder"))]
 Open = Callable[..., AppTest]
-
-
-def drawn(app: AppTest) -> str:
-    """All that is drawn, as one text, to compare two runs by."""
-    sent = [[key, scene.header, *(part.tolist() for part in scene.arrays)] for key, scene in pictures(app).items()]
-    # The bridge's names are new each time, and so is the number of what an island was last led to.
-    others = {key: {**told, "nav": 0} for key, told in mounts(app).items() if told["kind"] != "bridge"}
-    return json.dumps([figures(app), sent, others], default=lambda number: number.tolist())
-
-
-@functools.cache
-def of_the_cat(page: str) -> str:
-    """The pictures of a page opened once, for all tests that compare others with them."""
-    return drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
-
-
-CHANGED = ({"text": CHINESE, "model": "story-pre-ln"}, {"text": CAT, "model": "story-post-ln"})
-
-
-# Before anybody trains, the lab has no pictures; those after it are of another text.
-@pytest.mark.parametrize(("page", "other"), crossed([page for page in PAGES if page != "training_lab"], CHANGED))
-def test_pictures_change_with_the_sentence_and_with_the_twin(page: str, other: dict[str, str]) -> None:
-    # The twins share a vocabulary, so they cut a text alike.
-    if page != "tokens" or other["text"] != CAT:
-        assert of_the_cat(page) != drawn(open_page(page, other))
-
-
-@pytest.mark.parametrize("page", some(PAGES, 6))
-def test_the_same_view_draws_the_same_pictures(page: str) -> None:
-    assert of_the_cat(page) == drawn(open_page(page, {"text": CAT, "model": "story-pre-ln"}))
-
-
 ANOTHER_WAY = re.compile(
     r"""\de[+-]?\d  # 10⁻⁵, not 1e-05
     |(?<![\w`–.\]-])-\d+(?:\.\d+|%)  # a minus is no hyphen
@@ -108,7 +71,6 @@ def visit() -> Open:
 
 
 def stacks(member: tuple[str, str] | str) -> tuple[str, ...]:
-    """Which stack is seen of a model of one or of two: every page is opened on each."""
     if isinstance(member, str):
         return ()
     name, side = member
@@ -257,10 +219,19 @@ def test_every_page_says_what_is_not_there(page: str, monkeypatch: pytest.Monkey
         for name, (given, n) in asked.items()
     }
     assert wanted <= {warning.value for warning in app.warning}
+    if page == "cost":  # they go when something is changed
+        assert not answer(app, text="a dog").warning
 
 
 def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, {"own": language_model(ONE), "translator": language_model(TWO)})
+    named: list[str] = []
+
+    def section_name(section: str, config: ModelConfig, t: Texts) -> str:
+        named.append(config.kind)
+        return section
+
+    monkeypatch.setattr(frame, "section_name", section_name)
     app = open_page("attention", {"model": "own", "lang": "en", "text": "the cat", "head": "2", "edits": "no-scale"})
 
     def go(page: str) -> tuple[str, bool]:
@@ -271,9 +242,9 @@ def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypat
         return app.session_state["view"].model, "so it shows translator" in said(app)
 
     before = app.session_state["view"]
-    assert go("cross_attention") == ("translator", True)
+    assert go("cross_attention") == ("translator", True) and named[-1] == "encoder_decoder"  # the navigation's words
     assert (app.session_state["view"].text, app.session_state["view"].edits) == (before.text, ())
-    assert go("block") == ("own", False)
+    assert go("block") == ("own", False) and named[-1] == "decoder"
     assert dataclasses.replace(app.session_state["view"], page=before.page) == before
     # What was chosen on the page or in the address stays.
     asked = open_page("cross_attention", {"model": "own", "lang": "en"})
@@ -287,12 +258,7 @@ def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypat
 @pytest.mark.parametrize(("page", "model"), turns(PAGES, ["digits-vit", "story-alibi", "story-bert", "translate-t5"]))
 def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
     for language in ("en", "zh"):
-        app = open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT})
-        # LaTeX has its own signs.
-        outside = re.sub(r"\$\$.*?\$\$", "", said(app), flags=re.DOTALL)
-        prose = "\n".join(line for line in outside.splitlines() if "\\" not in line)
-        told = re.sub(r"`[^`]*`|<code.*?</code>|\$[^$]*\$", "", prose)
-        assert not [told[max(found.start() - 30, 0) : found.end() + 20] for found in ANOTHER_WAY.finditer(told)]
+        check_written(open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT}))
 
 
 def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view() -> None:
@@ -311,3 +277,10 @@ def test_the_norm_toggle_changes_nothing_else_where_nobody_has_chosen() -> None:
     now = messages(app)[ISLAND].header
     assert {axis: now["chosen"][axis] for axis in ("layer", "head", "token")} == shown["usual"]
     assert now["usual"] != shown["usual"]
+
+
+@pytest.mark.parametrize("sheet", sorted(Path(frame.__file__).parent.glob("*.css")), ids=lambda sheet: sheet.stem)
+def test_no_rule_asks_for_a_part_of_a_class(sheet: Path) -> None:
+    """A class that changes anywhere would have a browser ask such a rule again, and each run changes most of them."""
+    rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.S)
+    assert rules.strip() and not re.findall(r"""\[class\s*[*^$~|]?=""", rules)

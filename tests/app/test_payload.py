@@ -36,7 +36,6 @@ def lm() -> Iterator[vm.LanguageModel]:
 
 
 def text_of(lm: vm.LanguageModel, length: int) -> str:
-    """A text of so many tokens, few of them alike."""
     words = " ".join(f"{n} cats and {n * n} dogs, 小猫 {n}" for n in range(length))
     return lm.tokenizer.decode(lm.tokenizer.encode(words)[:length])
 
@@ -53,7 +52,6 @@ def open_page(page: str, text: str) -> AppTest:
 
 
 def sent(app: AppTest) -> dict[str, int]:
-    """The bytes of every element of a page, by what it is and where."""
     protos = [(element.type, element.proto) for element in app._tree if hasattr(element, "proto")]
     return {
         f"{n} {kind} {getattr(proto, 'component_name', '')} {getattr(proto, 'id', '')}": proto.ByteSize()

@@ -39,23 +39,6 @@ def test_a_page_opens_and_its_numbers_are_derived(page: str, model: str) -> None
     assert check_page(app, lm) or page not in ("embedding", "attention", "block")
 
 
-SECTIONS = {
-    "next_token": "tiny-qwen3",
-    "cost": "tiny-translator",
-    "attention": "story-pre-ln",
-    "position": "tiny-bert",
-    "cross_attention": "tiny-translator",
-}
-
-
-@pytest.mark.parametrize("page", SECTIONS)
-def test_all_sections_of_a_page_are_said(page: str) -> None:
-    lm = vm.load(SECTIONS[page])
-    trace = lm.trace("A little cat sat", *(["the cat"] if lm.config.kind == "encoder_decoder" else []))
-    html = vm.page(trace, page, writes=False).html
-    assert "{{" not in html.split("<script")[0] and len(html) > 100_000
-
-
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_gradients_that_memory_does_not_hold_are_not_begun(lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
     n = sum(weight.numel() for weight in vm.load("tiny-qwen3").model.parameters())

@@ -12,7 +12,7 @@ import islands
 import numpy as np
 import pytest
 import tiny_models
-from app_driver import PAGES, boxes, check_cells, heading, offer, open_page, pictures, said, shown_of, tell
+from app_driver import PAGES, boxes, check_cells, heading, offer, open_page, said, shown_of, tell
 from PIL import Image, ImageDraw
 from tiers import some, turns
 
@@ -38,7 +38,6 @@ FOREIGN = {
 
 
 def seven() -> np.ndarray:
-    """A 7 in the lower left corner: uint8 [28, 28]."""
     paper = Image.new("L", (28, 28))
     ImageDraw.Draw(paper).line([(2, 12), (12, 12), (5, 26)], fill=255, width=3)
     return np.array(paper)
@@ -55,7 +54,6 @@ def shown(model: str, language: str = "en") -> vm.Trace:
 
 
 def words(language: str) -> str:
-    """What stands on the first strip."""
     digits = beside.read(vm.load(STRIPS).folder)[0].numbers
     return {"en": ", ", "zh": "、"}[language].join(NUMERALS[language][n] for n in digits)
 
@@ -77,20 +75,6 @@ def test_every_page_speaks_of_pictures_or_says_why_not(page: str, asked: tuple[s
     assert not re.search(r"\{\{|\bnan\b", told)
     assert model == MODEL or page == "walk" or boxes(app)["target"] == words(language)
     check_cells(app, shown(model, language))
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_cross_attention_opens_on_a_strip_with_its_answer_in_the_languages_of_the_page(language: str) -> None:
-    app = open_page("cross_attention", {"lang": language, "layer": "1"})
-    assert app.query_params["model"] == STRIPS
-    run = shown(STRIPS, language).at("decoder")
-    made = pictures(app)["cross_attention.painted"]
-    pattern = run["blocks.1.cross.pattern"].mean(0).numpy()  # of all heads
-    follows = [*(token.label for token in run.tokens[1:]), "<|endoftext|>"]
-    for n, (token, writes) in enumerate(zip(run.tokens, follows, strict=True)):
-        cells = made.mark(f"word.{n}", panel="words")
-        np.testing.assert_allclose(cells["values"], pattern[n].reshape(4, 12), atol=2e-3)  # in 255 steps
-        assert made.mark(f"word.{n}.name", panel="words")["text"] == f"{token.label} → {writes}"
 
 
 def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
@@ -162,20 +146,3 @@ def test_a_large_picture_in_color_is_read_small_and_nothing_is_said_of_digits(
     uploaded = open_page("overview", {"model": "large", "lang": language})
     (help_,) = [each.label for each in uploaded.file_uploader]
     assert "43 × 64" in help_ and "96 × 144" in help_
-
-
-def test_what_a_square_of_patches_is_worth_is_what_the_logits_lose_without_it() -> None:
-    lm = tiny_models.language_model(large())
-    levels = np.random.default_rng(3).integers(0, 256, (96, 144, 3)).astype(np.uint8)
-    trace = lm.trace(levels)
-    look, side = islands.look(trace, PICTURES, layer=1), 4
-    worth = look.once(worths.worth)
-    lost = worth.lost.reshape(12, 18, -1)
-    blank = levels.copy()
-    edge = np.concatenate([levels[0], levels[-1], levels[:, 0], levels[:, -1]])
-    blank[32:64, 128:] = np.median(edge, axis=0)
-    expected = trace["class.logits"] - lm.trace(blank)["class.logits"]
-    np.testing.assert_allclose(lost[4 : 4 + side, 16:], np.broadcast_to(expected, (4, 2, len(LABELS))), atol=1e-5)
-    assert worths.layers_of(look) == tuple(range(lm.config.n_layers))
-    deep = tiny_models.language_model(large(n_layers=7))
-    assert worths.layers_of(islands.look(deep.trace(levels), PICTURES, layer=5)) == (5,)

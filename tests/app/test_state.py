@@ -18,8 +18,6 @@ from viz_model.texts import LANGUAGES
 
 MODELS = vm.models()
 CONFIGS = {name: registry.config_of(name) for name in MODELS}
-
-
 CHANGES = (
     edits.AblateHead(layer=1, head=3),
     edits.SetNeuron(layer=0, neuron=7, value=-2.5e-7),

@@ -31,7 +31,6 @@ ROOMS = {"VIZ_MODEL_ROOMS": "1"}
 
 
 def joined(browser: Any, address: str, name: str) -> Any:
-    """A page of a pupil who has come into the room."""
     page = browser.new_context(viewport={"width": 1024, "height": 768}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(address)
@@ -51,13 +50,11 @@ def answered(page: Any, says: bool) -> None:
 
 
 def told(began: float, waits: list[float]) -> str:
-    """How long all of it took, and each."""
     whole, usual = time.perf_counter() - began, statistics.median(waits)
     return f"after {whole:.0f} s: {usual:.1f} s each, {max(waits):.1f} s at the most"
 
 
 def lesson(count: int) -> list[str]:
-    """The whole lesson; what went wrong."""
     problems: list[str] = []
     port = free_port()
     with sync_playwright() as playwright:

@@ -120,8 +120,6 @@ _SETTLED = """quiet => new Promise(done => {
   }
   look()
 })"""
-
-
 # Reports, on any page, when its heading and the first picture in it were painted.
 _FIRST = """(() => {
   const painted = window.painted = {}, wanted = {
@@ -142,7 +140,6 @@ _FIRST = """(() => {
   }
   requestAnimationFrame(look)
 })()"""
-
 # Notes, on a page from its beginning, when a frame was last painted that shows anything new: words that differ, marks
 # of a picture, pixels of a canvas. The time begins with the key that ends a sentence.
 _WATCH = """(() => {
@@ -216,7 +213,6 @@ _WATCH = """(() => {
     look()
   })
 })()"""
-
 # The pictures of the page by their names: those that are empty, with no mark and no pixel, or that still wait; and how
 # many canvases of each have pixels.
 _PICTURES = """() => {
@@ -245,7 +241,6 @@ _PICTURES = """() => {
   }
   return [[...new Set([...empty, ...all('[data-waiting]', main)].map(name))], painted]
 }"""
-
 _ALONE = """import sys
 
 sys.modules["uvloop"] = sys.modules["httptools"] = None
@@ -254,11 +249,6 @@ from streamlit.web import cli
 cli.main(prog_name="streamlit")
 """
 """Streamlit without what it takes where it is installed, as the app has it."""
-
-
-def alone(script: Path) -> tuple[str, ...]:
-    """The command of a server without the libraries that make the app's faster."""
-    return sys.executable, "-c", _ALONE, "run", str(script)
 
 
 def first_paint(browser: Any, url: str, what: str) -> tuple[float, float]:
@@ -427,12 +417,10 @@ def _ready(browser: Any, url: str, slower: int, watch: str = "", *, wide: bool =
 
 
 def _box(page: Any) -> Any:
-    """The box of the sentence."""
     return page.locator("[data-testid=stMain]").get_by_role("textbox").first
 
 
 def _say(page: Any, text: str) -> None:
-    """Make a text the sentence of the page."""
     _box(page).fill(text)
     _box(page).press("Enter")
 
@@ -500,7 +488,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "empty.py").write_text(EMPTY, encoding="utf-8")
-        without = alone(folder / "empty.py")
+        without = (sys.executable, "-c", _ALONE, "run", str(folder / "empty.py"))
         empty, _ = stack.enter_context(server("", command=without))
         app = stack.enter_context(server("app.py"))
         play = stack.enter_context(sync_playwright())

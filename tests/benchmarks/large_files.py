@@ -20,16 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-CONFIG = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
+CONFIG: dict[str, Any] = {
     "num_hidden_layers": 16,
     "hidden_size": 2048,
     "num_attention_heads": 32,
     "num_key_value_heads": 8,
-    "head_dim": 64,
     "intermediate_size": 8192,
     "vocab_size": 128256,
     "tie_word_embeddings": True,
@@ -43,34 +40,18 @@ CONFIG = {
         "high_freq_factor": 4.0,
         "original_max_position_embeddings": 8192,
     },
-    "torch_dtype": "bfloat16",
 }
 IDS = list(range(1000, 1032))
 
 
 def write(folder: Path) -> int:
     """The checkpoint, and its bytes."""
-    wide, kv, inner = 2048, 512, 8192
-    shapes = {"model.embed_tokens.weight": (128256, wide), "model.norm.weight": (wide,)}
-    for layer in range(16):
-        at = f"model.layers.{layer}."
-        for part, rows in (("q", wide), ("k", kv), ("v", kv), ("o", wide)):
-            shapes[f"{at}self_attn.{part}_proj.weight"] = (rows, wide)
-        for part, shape in (("gate", (inner, wide)), ("up", (inner, wide)), ("down", (wide, inner))):
-            shapes[f"{at}mlp.{part}_proj.weight"] = shape
-        shapes |= {f"{at}{norm}_layernorm.weight": (wide,) for norm in ("input", "post_attention")}
-    numbers = torch.Generator().manual_seed(0)
-    save_file(
-        {
-            name: torch.ones(shape, dtype=torch.bfloat16)
-            if len(shape) == 1
-            else (0.02 * torch.randn(shape, generator=numbers)).bfloat16()
-            for name, shape in shapes.items()
-        },
-        folder / "model.safetensors",
-        metadata={"format": "pt"},
-    )
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(**CONFIG)
+    causal: Any = transformers.AutoModelForCausalLM
+    causal.from_config(config, dtype=torch.bfloat16).save_pretrained(folder, max_shard_size="9GB")
     return (folder / "model.safetensors").stat().st_size
 
 
@@ -119,7 +100,6 @@ def compared(folder: Path, rounds: int) -> dict[str, list[float]]:
 
 
 def fresh(what: str, folder: Path, threads: int, rounds: int) -> Any:
-    """What a process of its own finds."""
     command = [sys.executable, __file__, "--only", what, "--folder", str(folder), "--threads", str(threads)]
     run = subprocess.run([*command, "--rounds", str(rounds)], check=True, capture_output=True, text=True)
     return json.loads(run.stdout.splitlines()[-1])

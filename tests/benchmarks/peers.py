@@ -63,7 +63,6 @@ def megabytes(values: Iterable[Tensor]) -> float:
 
 
 def tensors(found: object) -> Iterator[Tensor]:
-    """Every tensor in nested tuples and lists."""
     if isinstance(found, Tensor):
         yield found
     elif isinstance(found, tuple | list):
@@ -112,7 +111,6 @@ def of_transformer_lens(model: Any) -> list[Subject]:
 
 
 def hooked(hf: Any) -> Any:
-    """The same weights in TransformerLens."""
     import transformer_lens as tl  # type: ignore[import-not-found]
     from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights  # type: ignore[import-not-found]
 
@@ -138,7 +136,6 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[16, 64, 256, 1024])
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
-
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.set_num_threads(1)
@@ -154,7 +151,6 @@ def main() -> None:
     subjects = [*ours(lm), *of_transformers(fused, eager)]
     if importlib.util.find_spec("transformer_lens"):
         subjects += of_transformer_lens(hooked(eager))
-
     lengths = [length for length in args.lengths if length <= lm.config.n_context]
     texts = {length: [(7919 * i) % lm.config.n_vocab for i in range(length)] for length in lengths}
     print(f"GPT-2 small, one thread, process time; medians of {args.rounds} ratios to our pass with nothing recorded")
@@ -183,7 +179,6 @@ def one_head(lm: vm.LanguageModel, ids: list[int]) -> float:
 
 
 def bertviz_page(eager: Any, ids: list[int]) -> int:
-    """Bytes of the page that BertViz writes."""
     from bertviz import head_view  # type: ignore[import-not-found]
 
     attentions = eager(torch.tensor([ids]), output_attentions=True).attentions

@@ -16,7 +16,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -90,17 +89,7 @@ def main() -> int:
     return bool(problems)
 
 
-def free_ports() -> list[int]:
-    """Three ports that nobody listens to."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in SHIPPED]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
 def trial(count: int, ports: Sequence[int]) -> list[str]:
-    """The whole play; what went wrong."""
     problems: list[str] = []
     secret = {"STREAMLIT_SERVER_COOKIE_SECRET": os.urandom(16).hex()}
     with contextlib.ExitStack() as stack:
@@ -124,7 +113,6 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
         print("visitors by replica:", {port: len(found) for port, found in there.items()})
         if not there[first_port] or not there[second_port]:
             problems.append("one replica has no visitors")
-
         before = {id(guest): (guest.text, guest.language, guest.digest()) for guest in guests}
         os.kill(pid, signal.SIGKILL)
         for guest in there[first_port]:
@@ -141,7 +129,6 @@ def trial(count: int, ports: Sequence[int]) -> list[str]:
         for guest in there[second_port]:
             if guest.type("Still here") and guest.text != "Still here":
                 problems.append("a visitor of the other replica noticed")
-
         first.close()
         stack.enter_context(server("serve.py", ports[0], environment=secret))
         time.sleep(6)  # fail_timeout

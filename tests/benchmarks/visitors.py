@@ -20,9 +20,9 @@ import functools
 import itertools
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,13 +65,8 @@ def plans(count: int) -> list[Plan]:
     found = []
     for i in range(count):
         edits = ("", vm.edits.write([AblateHead(layer=0, head=i % 4)]), vm.edits.write([NoScale()]))
-        query = {
-            "model": models[i % len(models)],
-            "lang": ("en", "zh")[i // 2 % 2],
-            "text": sentences[3 * i],
-            "layer": str(i % 3),
-            "edits": edits[i % 3],
-        }
+        query = {"model": models[i % len(models)], "lang": ("en", "zh")[i // 2 % 2], "text": sentences[3 * i]}
+        query |= {"layer": str(i % 3), "edits": edits[i % 3]}
         pages = PAGES[i % len(PAGES)], PAGES[(i + 1) % len(PAGES)]
         found.append(Plan(*pages, {k: v for k, v in query.items() if v}, tuple(sentences[3 * i + 1 : 3 * i + 3])))
     return found
@@ -94,20 +89,15 @@ def walk(url: str, plan: Plan, think: float, n_steps: int, wait: float = 0.0) ->
 
 def together(url: str, which: Sequence[Plan], think: float, n_steps: int) -> list[tuple[list[Seen], list[str]]]:
     """All visitors at once, their first steps spread over the time between two of one."""
-    found: dict[int, tuple[list[Seen], list[str]]] = {}
 
-    def one(i: int) -> None:
+    def one(i: int) -> tuple[list[Seen], list[str]]:
         try:
-            found[i] = walk(url, which[i], think, n_steps, wait=think * i / len(which))
+            return walk(url, which[i], think, n_steps, wait=think * i / len(which))
         except Exception as error:
-            found[i] = [], [f"{type(error).__name__}: {error}"]
+            return [], [f"{type(error).__name__}: {error}"]
 
-    threads = [threading.Thread(target=one, args=(i,)) for i in range(len(which))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [found[i] for i in range(len(which))]
+    with ThreadPoolExecutor(len(which)) as pool:
+        return list(pool.map(one, range(len(which))))
 
 
 def strangers(plan: Plan, alone: Sequence[Seen], crowd: Sequence[Seen]) -> Iterator[str]:
@@ -144,7 +134,6 @@ def soak(url: str, which: Sequence[Plan], interactions: int, pid: int | None) ->
 
 @contextlib.contextmanager
 def started(script: str) -> Iterator[tuple[str, int]]:
-    """A server of our own, and what it took to start."""
     began = time.perf_counter()
     with server(script) as (url, pid):
         print(f"healthy after {time.perf_counter() - began:.1f} s, {resident(pid):.0f} MB")

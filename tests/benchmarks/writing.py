@@ -30,7 +30,6 @@ SECONDS = 5.0
 
 
 def made(name: str, tokens: int) -> float:
-    """Places a second."""
     torch.set_num_threads(1)
     lm = vm.load(name)
     written: list[int] = []

@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
-import dataclasses
 import random
 import re
 import shutil
@@ -211,7 +210,6 @@ class Screen:
         return " ".join(str(name).split())
 
     def pick(self, u: float) -> str | None:
-        """A head, a layer, a token: what is pressed to be selected."""
         return self.press("[aria-pressed]", u)
 
     def section(self, u: float) -> str | None:
@@ -247,7 +245,6 @@ class Screen:
         )
 
     def option(self, name: str) -> str | None:
-        """One of a few in the sidebar, by its name."""
         options = self.page.locator("[data-testid=stSidebar]").get_by_role("radio", name=name, exact=True)
         if not options.count() or options.first.is_disabled():
             return None
@@ -266,7 +263,6 @@ class Screen:
         return name
 
     def go(self, u: float, v: float) -> str | None:
-        """Another page, by the navigation."""
         header = self.page.get_by_role("navigation").first
         entries = header.locator(":is(a, button):visible")
         if not entries.count():
@@ -281,23 +277,6 @@ class Screen:
             name += f" · {item.inner_text()}"
             item.click()
         return name
-
-
-@dataclasses.dataclass
-class Failure:
-    """A burst after which something was wrong."""
-
-    seed: int
-    burst: int
-    began: str
-    actions: list[str]
-    ended: str
-    wrong: list[str]
-
-    def __str__(self) -> str:
-        lines = [f"seed {self.seed}, burst {self.burst}, from {self.began}"]
-        lines += [f"  {n}. {action}" for n, action in enumerate(self.actions, 1)]
-        return "\n".join([*lines, f"  at {self.ended}", *(f"  ! {each}" for each in self.wrong)])
 
 
 class Monkey:
@@ -319,8 +298,8 @@ class Monkey:
         self.screen.rest()
         return address
 
-    def bursts(self, actions: int) -> Iterator[Failure | None]:
-        """What came of each burst. After a failure the address is opened anew: what follows from it is none."""
+    def bursts(self, actions: int) -> Iterator[str]:
+        """What went wrong in each burst, "" where nothing did; the address is opened anew then: what follows is new."""
         try:
             began = self.begin()
             for burst in range(-(-actions // BURST)):
@@ -330,19 +309,21 @@ class Monkey:
                     self.screen.page.wait_for_timeout(self.random.choice(PAUSES))
                 if not self.goes and self.screen.address()[0].strip("/") not in ISLANDS:
                     # Where the page grows under the pointer, a click meets the navigation.
-                    self.screen.open(self.url + began)
-                    self.screen.rest()
-                    self.screen.errors.clear()
+                    self.anew(self.url + began)
                 wrong = self.check()
-                ended = self.screen.page.url.removeprefix(self.url)
-                yield Failure(self.seed, burst, began, self.done, ended, wrong) if wrong else None
-                began = ended
+                before, began = began, self.screen.page.url.removeprefix(self.url)
+                told = [f"seed {self.seed}, burst {burst}, from {before}"]
+                told += [f"  {n}. {action}" for n, action in enumerate(self.done, 1)]
+                yield "\n".join([*told, f"  at {began}", *(f"  ! {each}" for each in wrong)]) if wrong else ""
                 if wrong:
-                    self.screen.open(self.screen.page.url)
-                    self.screen.rest()
-                    self.screen.errors.clear()
+                    self.anew(self.screen.page.url)
         finally:
             self.context.close()
+
+    def anew(self, url: str) -> None:
+        self.screen.open(url)
+        self.screen.rest()
+        self.screen.errors.clear()
 
     def act(self) -> str:
         screen = self.screen
@@ -445,7 +426,6 @@ class Monkey:
         return ", ".join(map(str, done))
 
     def check(self) -> list[str]:
-        """What is wrong with the page as it stands now."""
         self.screen.leave()
         if why := self.screen.rest():
             return [f"never at rest: {why}", *self._failed(self.screen)]
@@ -474,7 +454,6 @@ class Monkey:
 
 
 def compared(here: Screen, friend: Screen) -> list[str]:
-    """What a page shows and another at the same address does not, and the other way round."""
     wrong = []
     if here.address() != friend.address():
         wrong.append(f"address: {here.address()} opens as {friend.address()}")
@@ -491,24 +470,11 @@ def compared(here: Screen, friend: Screen) -> list[str]:
     return wrong
 
 
-@contextlib.contextmanager
-def chromium() -> Iterator[Any]:
-    path = shutil.which("chromium")
-    if path is None:
-        raise SystemExit("no chromium on the PATH")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--process-per-site"]
-        )
-        yield browser
-        browser.close()
-
-
 def visits(
     browser: Any, url: str, seed: int, actions: int, seconds: float, log: Path | None = None, goes: bool = False
-) -> tuple[int, list[Failure]]:
-    """How many actions were made from a seed on, in so many seconds at the most, and what failed."""
-    until, done, failures, read = time.monotonic() + seconds, 0, list[Failure](), 0
+) -> tuple[int, int]:
+    """How many actions were made from a seed on, in so many seconds at the most, and how many bursts failed."""
+    until, done, failed, read = time.monotonic() + seconds, 0, 0, 0
 
     def logged() -> str:
         nonlocal read
@@ -524,12 +490,12 @@ def visits(
         for failure in Monkey(browser, url, seed, logged, goes).bursts(min(VISIT, actions - done)):
             done += BURST
             if failure:
-                failures.append(failure)
+                failed += 1
                 print(failure, flush=True)
             if time.monotonic() > until:
                 break
         seed += 1
-    return min(done, actions), failures
+    return min(done, actions), failed
 
 
 def main() -> None:
@@ -548,10 +514,16 @@ def main() -> None:
 
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log.txt"
             url = stack.enter_context(running_app(log))
-        browser = stack.enter_context(chromium())
-        done, failures = visits(browser, url, told.seed, told.actions, 60 * told.minutes, log, told.all)
-        print(f"{done} actions, {len(failures)} bursts failed", flush=True)
-    raise SystemExit(1 if failures else 0)
+        path = shutil.which("chromium")
+        if path is None:
+            raise SystemExit("no chromium on the PATH")
+        play = stack.enter_context(sync_playwright())
+        args = ["--no-sandbox", "--disable-gpu", "--process-per-site"]
+        browser = play.chromium.launch(executable_path=path, args=args)
+        stack.callback(browser.close)
+        done, failed = visits(browser, url, told.seed, told.actions, 60 * told.minutes, log, told.all)
+        print(f"{done} actions, {failed} bursts failed", flush=True)
+    raise SystemExit(1 if failed else 0)
 
 
 if __name__ == "__main__":

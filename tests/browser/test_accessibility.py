@@ -20,7 +20,6 @@ from doors import all_open
 from viz_model.app.frame import DESK, FIRST, MODELS
 
 pytestmark = pytest.mark.browser
-
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 TALLEST = 16_000
@@ -61,7 +60,6 @@ SCREENS = [
 ALWAYS = (SCREENS[0], SCREENS[-1])
 """The two on which every page is looked at: nothing is alike in them."""
 BY_TURNS = [screen for screen in SCREENS if screen not in ALWAYS]
-
 BESIDE: dict[str, tuple[str, dict[str, str]]] = {
     "models": (f"/{MODELS}", {}),
     "lessons": (f"/{DESK}", {}),
@@ -73,12 +71,9 @@ BESIDE: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Pages of no run and of other kinds of models: an address and its parameters."""
 
-
 MARKUP = '<b id="typed"> **y** $x$'
-
 TEXTS = {"en": MARKUP, "zh": "Tom says 你好 to his 🙂 friend"}
 """What is typed, by the language of the page."""
-
 
 # Of texts that look alike, on grounds that do, axe is to judge the colors of the first: each takes it long, and a page
 # has thousands. What has no text of its own it passes over, but only when it has read all that is within. Texts of one
@@ -164,7 +159,6 @@ def assert_open_to_all(page: Any, *where: str) -> None:
 
 
 def unroll(page: Any) -> None:
-    """Make the window as tall as the page."""
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height + 120, TALLEST)})
     settle(page)

@@ -10,7 +10,6 @@ import pytest
 from viz_model.drawing.digits import written
 
 pytestmark = pytest.mark.browser
-
 SOURCE = Path(__file__).resolve().parents[2] / "frontend/src/digits.js"
 NUMBERS = [
     sign * n

@@ -17,7 +17,6 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import write
 
 pytestmark = pytest.mark.browser
-
 TEXTS = (
     *("A", "The cat sat on the mat", '"Let\'s go," said Lily.', "they'd, but we're sure it'll", "1234567", " "),
     *("  two  spaces  ", "A line\nand another\r\n\r\n\tend\n", "WHY ARE YOU SHOUTING?!", "naïve Ærøskøbing; œuvre"),

@@ -13,20 +13,16 @@ from tab import Tab
 from viz_model.app.frame import FIRST
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The cat sat on the mat"
-
 PAINTED = """deep('canvas').filter(c => c.width && c.height && c.getBoundingClientRect().width).map(c => {
   const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data
   return pixels.some(value => value > 0)
 })"""
-
 Visit = Callable[..., Tab]
 
 
 @pytest.fixture
 def visit(tab_of: Callable[[str], Tab], app_url: str) -> Visit:
-    """Open a page and wait until it is painted."""
 
     def visit(name: str, width: int = 1366, height: int = 768, **query: str) -> Tab:
         page, asked = tab_of("firefox"), urlencode({"text": TEXT, **query})

@@ -11,16 +11,12 @@ from doors import all_open
 from viz_model.app.frame import FIRST, SECTIONS
 
 pytestmark = pytest.mark.browser
-
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 PROJECTOR = {"viewport": {"width": 1024, "height": 768}}
 TEXT = "The cat sat on the mat"
 LONG = "Once upon a time there was a little girl named Lily who had a dog and a cat and a small red ball that she lost"
-
 # What has the focus, within an island too.
 FOCUSED = "() => { let e = document.activeElement; while (e.shadowRoot) e = e.shadowRoot.activeElement; return e }"
-
-
 OF_A_PICTURE, OF_A_TRANSLATOR = ({"model": name, "lang": "en"} for name in ("digits-vit", "translate-2017"))
 
 
@@ -126,19 +122,16 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
 
 
 def test_on_a_projector_all_is_large_and_arrows_walk(visit: Visit) -> None:
-    screen = {"viewport": {"width": 1024, "height": 768}}
-    page = visit("/attention", options=screen, text="The cat sat on the mat", layer="1", head="3", view="present")
+    page = visit("/attention", options=PROJECTOR, text="The cat sat on the mat", layer="1", head="3", view="present")
     assert_fits(page, least=18)
     assert page.locator("[data-testid=stSidebar]:visible").count() == 0
     for key, place in (("ArrowRight", ("1", "4")), ("ArrowDown", ("2", "4")), ("ArrowUp", ("1", "4"))):
         page.keyboard.press(key)
         wait_for_query(page, layer=place[0], head=place[1], view="present")
-
     page.locator(".viz-island .sentence:visible").focus()
     page.keyboard.press("ArrowLeft")  # which is the box's now
     page.wait_for_timeout(300)
     wait_for_query(page, head="4")
-
     # Zoomed or not, what is under the pointer is what it points at.
     page.locator(".viz-island .target.whole").first.click()
     wait_for_query(page, head="0")
@@ -173,11 +166,10 @@ LOWEST = """() => {
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visit: Visit) -> None:
     """One after the other, by the key that a presenter's remote sends, each with words of its own."""
-    screen = {"viewport": {"width": 1024, "height": 768}}
     none, page = [], None
     for name in PAGES:
         if page is None:
-            page = visit(f"/{name}", options=screen, saves_data=True, lang=language, view="present")
+            page = visit(f"/{name}", options=PROJECTOR, saves_data=True, lang=language, view="present")
         else:
             turn(page, f"/{name}", lang=language, view="present")
         turns = page.locator(".viz-slides .on")
@@ -197,10 +189,6 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
             assert page.locator(".viz-slides .count").inner_text() != before
     # Before a training there is nothing to see, and of the two functions their code.
     assert none == ["training_lab", "mistakes"]
-
-
-def top_of_title(page: Any) -> int:
-    return round(page.locator(f"{TITLE}:visible").first.bounding_box()["y"])
 
 
 TALL = (
@@ -228,16 +216,6 @@ def test_all_that_one_sets_is_in_sight_at_once(query: dict[str, str], visit: Vis
     assert lowest <= 768
 
 
-def test_within_another_page_there_is_neither_navigation_nor_sidebar(visit: Visit) -> None:
-    page = visit("/attention", options=LAPTOP, text=TEXT, embed="true", lang="en")
-    assert page.get_by_role("link", name="Overview").count() == 0
-    assert page.locator("[data-testid=stSidebar]:visible").count() == 0
-    assert top_of_title(page) <= 200
-    page.get_by_role("button", name="Model and view").click()
-    page.get_by_text("Post-LN", exact=True).click()
-    wait_for_query(page, model="story-post-ln", embed="true")
-
-
 def test_every_page_starts_short(visit: Visit) -> None:
     page = visit("/models", options=LAPTOP, saves_data=True, lang="en")
     shown = [(name, {"lang": "en"}) for names in SECTIONS.values() for name in names]
@@ -258,11 +236,3 @@ def test_a_page_is_printed_whole_and_alone(name: str, visit: Visit) -> None:
     for part in ("stSidebar", "stHeader"):
         assert page.locator(f"[data-testid={part}]:visible").count() == 0
     page.emulate_media(media="screen")
-
-
-def test_an_edit_is_undone_where_it_is_told_of(visit: Visit) -> None:
-    page = visit("/block", text=TEXT, edits="no-scale", lang="en")
-    page.locator(".st-key-frame-reset button").click()
-    page.wait_for_function("() => !location.search.includes('edits')")
-    settle(page)
-    assert page.get_by_text("Changed run").count() == 0

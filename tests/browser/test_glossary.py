@@ -11,7 +11,6 @@ pytestmark = pytest.mark.browser
 
 
 def mark(page: Any, key: str) -> Any:
-    """Where a page marks a term first."""
     found = page.locator(f'[data-term="{key}"]:visible').first
     found.wait_for()
     return found
@@ -27,14 +26,12 @@ def test_a_term_is_told_at_hover_and_in_the_list(visit: Visit) -> None:
     assert "with which a token asks" in told.inner_text()
     page.keyboard.press("Escape")
     assert not told.is_visible()
-
     # Sentences are written anew: another token, and other words.
     page.locator(".chip").nth(1).click()
     wait_for_query(page, token="1")
     page.get_by_text("中文", exact=True).click()
     wait_for_query(page, lang="zh")
     page.locator('[data-term="token"]', has_text="词元").first.wait_for()
-
     page.locator(".terms summary").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")

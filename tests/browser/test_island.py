@@ -14,7 +14,6 @@ from browser_driver import NARROW, Visit, query, settle, wait_for_query
 import viz_model as vm
 
 pytestmark = pytest.mark.browser
-
 SOURCE = Path(vm.__file__).parent / "drawing" / "browser"
 SITE = "http://island.test"
 MOUNT = """async bytes => {
@@ -30,6 +29,9 @@ MOUNT = """async bytes => {
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Any]:
     found = chromium.new_page()
+    found.route(f"{SITE}/", lambda route: route.fulfill(body="<title>island</title>", content_type="text/html"))
+    found.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
+    found.goto(SITE)
     yield found
     found.close()
 
@@ -41,22 +43,18 @@ def message(name: str = "attention", **query: str) -> str:
     return base64.b64encode(sent).decode()
 
 
-def mounting(page: Any, **query: str) -> None:
-    """Make ``window.mount()`` draw a page, and return what ends it; all that is told stands in ``window.told``."""
-    page.route(f"{SITE}/", lambda route: route.fulfill(body="<title>island</title>", content_type="text/html"))
-    page.route(f"{SITE}/*.*", lambda route: route.fulfill(path=SOURCE / Path(route.request.url).name))
-    page.goto(SITE)
+def mount(page: Any, **query: str) -> None:
+    """Draw a page, as ``window.mount()`` does again, which returns what ends it; what is told is ``window.told``."""
     page.evaluate(MOUNT, message(**query))
+    page.evaluate("void window.mount()")
 
 
 @pytest.mark.parametrize("name", ["attention", "block", "position"])
 def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -> None:
     long = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
     given = {"name": name, "model": "story-pre-ln", "layer": "0", "head": "0"}
-    mounting(page, text=long, **given)
-    page.evaluate("void window.mount()")
-    page.evaluate(MOUNT, message(text=f"{long}It ran.", **given))  # its pictures hear of a selection after the page
-    page.evaluate("void window.mount()")
+    mount(page, text=long, **given)
+    mount(page, text=f"{long}It ran.", **given)  # its pictures hear of a selection after the page
     told = page.evaluate(
         """async () => {
           globalThis[Symbol.for('viz-model.store')].select({ layer: 2, head: 1 })
@@ -68,8 +66,7 @@ def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -
 
 
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
-    page.evaluate("void window.mount()")
+    mount(page, model="story-pre-ln", text="The cat sat on the mat")
     box = page.get_by_role("textbox", name="Your sentence")
     box.fill("Hi")
     page.locator(".chip").nth(2).click()  # the box is left
@@ -96,7 +93,6 @@ def test_a_section_of_streamlits_is_in_the_address_and_follows_a_click_right_aft
 
 TEXT, ALSO = "The little cat sat", "The little dog sat on the mat"
 DESK = {"viewport": {"width": 1366, "height": 2400}}
-
 # What is selected and said on either side, within the run of a script in which something is clicked, if anything is.
 CLICK = """([side, name]) => {
   const root = [...document.querySelectorAll('.st-key-frame_island *')].find(e => e.shadowRoot).shadowRoot
@@ -161,48 +157,29 @@ def test_what_stands_below_a_page_never_stands_in_its_place(visit: Visit, option
     assert page.locator(".st-key-frame_room").is_hidden()
 
 
-def test_a_box_for_a_number_keeps_nothing_else(visit: Visit) -> None:
-    page = visit("/units", lang="en", neuron="7")
-    box = page.get_by_label("Another neuron, by its number")
-    box.fill("one")
-    box.press("Enter")
-    assert box.input_value() == "7"
-    box.fill("12")
-    wait_for_query(page, neuron="12")
-
-
-def test_a_question_that_was_lost_is_asked_again(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
-    page.evaluate("void window.mount()")
-    page.get_by_role("textbox", name="Your sentence").fill("Hi")
-    page.wait_for_function("() => told.length > 1", timeout=10_000)  # nobody answers here
-    assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
-
-
-def test_what_was_asked_letter_by_letter_is_not_asked_again_with_enter(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat")
-    page.evaluate("void window.mount()")
+def test_a_question_is_asked_again_where_it_was_lost_and_not_with_enter(page: Any) -> None:
+    mount(page, model="story-pre-ln", text="The cat sat on the mat")
     box = page.get_by_role("textbox", name="Your sentence")
     box.fill("Hi")
     box.press("Enter")
     page.evaluate("void window.mount()")  # an older answer, after which what is late is asked
     assert [one["text"] for one in page.evaluate("told")] == ["Hi"]
+    page.wait_for_function("() => told.length > 1", timeout=10_000)  # nobody answers here
+    assert {(one["seq"], one["text"]) for one in page.evaluate("told")} == {(1, "Hi")}
     box.fill("Ho")
     page.wait_for_function("() => told.at(-1).text === 'Ho'", timeout=10_000)
 
 
 def test_a_box_of_a_model_with_more_of_them_is_no_box_of_the_one_before(page: Any) -> None:
-    mounting(page, model="story-pre-ln", text="The cat")
-    page.evaluate("void window.mount()")
+    mount(page, model="story-pre-ln", text="The cat")
     assert [page.locator(name).count() for name in (".sentence:visible", ".keep", ".other")] == [1, 1, 1]
-    page.evaluate(MOUNT, message(model="translate-2017", text="The cat", target="Le chat"))
-    page.evaluate("void window.mount()")
+    mount(page, model="translate-2017", text="The cat", target="Le chat")
     assert [box.input_value() for box in page.locator(".sentence:visible").all()] == ["The cat", "Le chat"]
     assert page.locator(".other").count() == 1 and not page.locator(".keep").count()
 
 
 def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> None:
-    mounting(page, model="digits-vit")
+    page.evaluate(MOUNT, message(model="digits-vit"))
     errors: list[Any] = []
     page.on("pageerror", lambda error: errors.append(error))
     painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -212,7 +189,7 @@ def test_a_page_that_goes_within_its_first_frame_leaves_no_error(page: Any) -> N
 
 def test_a_page_that_goes_has_no_say_after_the_one_that_takes_its_place(page: Any) -> None:
     """Streamlit may draw it once more before it takes it away; what it said was selected would be chosen for good."""
-    mounting(page, model="story-pre-ln", text="The cat sat on the mat", layer="1", head="2", token="3")
+    mount(page, model="story-pre-ln", text="The cat sat on the mat", layer="1", head="2", token="3")
     page.evaluate(
         """() => {
           document.body.innerHTML = '<div></div><div></div>'

@@ -16,9 +16,7 @@ from viz_model.lessons import answers, result
 from viz_model.lessons.questions import ChoiceKey, FreeKey, Key
 
 pytestmark = pytest.mark.browser
-
 PROJECTOR = {"viewport": {"width": 1024, "height": 768}, "accept_downloads": True}
-
 COLUMNS = ".st-key-lesson_columns"
 
 

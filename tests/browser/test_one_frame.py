@@ -8,10 +8,8 @@ import pytest
 from browser_driver import Visit, query, settle, wait_for_query
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The little cat sat on the mat"
 DESK = {"viewport": {"width": 1366, "height": 2400}}
-
 # Every picture of the page as text and pixels; those that a click is answered by compare unequal after it.
 LOOK = """() => {
   const all = name => [...document.querySelectorAll('*')].filter(node => node.shadowRoot)
@@ -24,7 +22,6 @@ HEADS = ".target[data-mark='{layer}.{head}']"
 
 
 def rested(page: Any) -> None:
-    """Until all is drawn."""
     page.evaluate(LOOK)
     settle(page)
 
@@ -180,7 +177,6 @@ OTHERS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
 }
 """Of what else than a page opens with: the page, what its address says, and what is chosen then."""
 
-
 ASKED = [
     *((stage, BESIDE.get(stage, {}), dict.fromkeys(sorted(names), 2)) for stage, names in TOLD.items()),
     *OTHERS.values(),
@@ -198,33 +194,6 @@ def test_what_is_said_follows_in_the_frame_of_the_click(
         assert answer == {"changed": True, "told": True, "left": 0, "alike": True, "later": []}, name
 
 
-CLICK = """({ name, nth }) => {
-  const before = window.__drawn(), target = window.__all(name)[nth]
-  target.click()
-  const after = window.__drawn()
-  return {
-    changed: after.filter((drawn, n) => drawn !== before[n]).length,
-    waiting: window.__all('[data-waiting]').length,
-  }
-}"""
-
-
-STAGES = {
-    "overview": {"token"},
-    "embedding": {"token"},
-    "position": {"token"},
-    "attention": {"token", "head", "layer"},
-    "block": {"token"},
-    "next_token": {"token"},
-    "attribution": {"head", "layer"},
-    "ablations": {"head", "layer"},
-    "mistakes": {"head", "layer"},
-}
-
-
-LONG = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
-
-
 SAY_QUICKLY = """async ([first, then, pause]) => {
   const read = () => [document.querySelector('[data-testid=stMain]'), ...window.__all('.viz-island')]
     .map(part => part.innerText).join('\\n')
@@ -240,58 +209,21 @@ SAY_QUICKLY = """async ([first, then, pause]) => {
 }""".replace("WATCHED", WATCHED)
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_pictures_answer_before_the_click_returns(stage: str, visit: Visit) -> None:
-    page = visit(f"/{stage}", options=DESK, text=TEXT, token="2", layer="1", head="3")
-    wanted = {
-        "token": (".chip", 3, {"token": "3"}),
-        "head": (HEADS.format(layer=1, head=5), 0, {"head": "5"}),
-        "layer": (HEADS.format(layer=2, head=3), 0, {"layer": "2", "head": "3"}),
-    }
-    for what in sorted(STAGES[stage]):
-        rested(page)
-        name, nth, address = wanted[what]
-        answer = page.evaluate(CLICK, {"name": name, "nth": nth})
-        assert answer["changed"] > 0 and answer["waiting"] == 0, (what, answer)
-        wait_for_query(page, **address)
-
-
-def test_the_box_takes_every_key(visit: Visit) -> None:
+def test_the_box_takes_every_key_and_keeps_it_when_the_page_is_sent_again(visit: Visit) -> None:
     page = visit("/attention", options=DESK, text=TEXT)
     settle(page)
-    box = page.locator(".viz-island .sentence:visible")
+    box, latter = page.locator(".viz-island .sentence:visible"), "An cat sat"
+    before = page.evaluate("history.length")
     box.click()
     for key in ("Control+a", "Delete", *"A cat sax", "Backspace", "t", "Home", "ArrowRight", "n"):
         page.keyboard.press("Space" if key == " " else key)
-    assert box.input_value() == "An cat sat"
-    wait_for_query(page, text="An cat sat")
-
-
-def test_the_box_keeps_what_was_typed_when_the_page_is_sent_again(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=TEXT)
-    settle(page)
-    box, latter = page.locator(".viz-island .sentence:visible"), "The dog ran home to the cat"
-    box.fill(latter)
-    box.press("Enter")
+    assert box.input_value() == latter
     wait_for_query(page, text=latter)
     page.locator("[data-section=large] > summary").click()  # another message, which finds the box without the focus
     wait_for_query(page, text=latter, door_large="1")
     assert box.input_value() == latter
-    page.evaluate("history.go(-2)")
+    page.evaluate("before => history.go(before - history.length)", before)
     page.wait_for_function("([box, text]) => box.value === text", arg=[box.element_handle(), TEXT])
-
-
-def test_another_layer_of_a_long_text_is_asked_for(visit: Visit) -> None:
-    page = visit("/attention", options=DESK, text=LONG, layer="0", head="0")
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    rested(page)
-    page.evaluate("window.__all(`.target[data-mark='2.2']`)[0].click()")
-    wait_for_query(page, layer="2")
-    rested(page)
-    assert not errors and page.evaluate("window.__all('[data-waiting]').length") == 0
-    assert "layer 2" in page.locator("h2.title").first.inner_text()
-    assert page.evaluate("window.__all('.quiz .asked').at(-1).textContent.includes('layer 2')")
 
 
 def test_the_keyboard_walks_the_heads_and_the_cells_and_acts(visit: Visit) -> None:

@@ -16,14 +16,11 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.chapters import broken
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The cat sat on the mat"
 HEADINGS = ".viz-island .prose h2"
 
 
 class Opened:
-    """A file in a browser: what was said in its console, and what it asked of anybody."""
-
     def __init__(self, page: Any, path: Path, where: str = "") -> None:
         self.page, self.wrong = page, list[str]()
         page.on("console", lambda said: self.wrong.append(said.text))
@@ -37,7 +34,6 @@ class Opened:
             self.wrong.append(request.url)
 
     def said(self) -> list[str]:
-        """The titles of sections that stand there."""
         found: list[str] = self.page.locator(HEADINGS).all_inner_texts()
         return found
 
@@ -69,18 +65,24 @@ def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return vm.page(trace, "attention", layer=1, head=3).save(tmp_path_factory.mktemp("page") / "attention.html")
 
 
-def test_every_layer_head_and_token_answers(opened: Open, attention: Path) -> None:
+def test_every_layer_head_and_token_answers_in_every_section(opened: Open, attention: Path) -> None:
     assert attention.stat().st_size <= MOST_BYTES
     file = opened(attention)
     page = file.page
     assert any("head 3 in layer 1" in title.lower() for title in file.said())
+    for section in page.locator("details[data-section]").all():
+        section.locator("summary").first.click()
+    file.settles()
+    assert page.locator("details[data-section][open] .viz-scene").count() > 3
+    assert page.locator("details .katex").count() > 0
     picture = page.locator("canvas").nth(4).evaluate("canvas => canvas.toDataURL()")
     page.locator(".target[data-mark='head.5']").first.click()
     page.wait_for_function("() => location.hash.includes('head=5')")
     assert any("head 5 in layer 1" in title.lower() for title in file.said())
     page.get_by_label("Layer", exact=True).select_option("2")
     file.settles()
-    assert any("head 5 in layer 2" in title.lower() for title in file.said())
+    titles = [title.lower() for title in file.said() if "head" in title.lower() and "layer" in title]
+    assert all("layer 2" in title for title in titles) and any("head 5 in layer 2" in title for title in titles)
     assert page.locator("canvas").nth(4).evaluate("canvas => canvas.toDataURL()") != picture
     page.locator(".chip", has_text="sat").click()
     page.wait_for_function("() => location.hash.includes('token=2')")
@@ -98,21 +100,6 @@ def test_the_other_language_is_in_the_same_file(opened: Open, attention: Path) -
     page.wait_for_function("() => location.hash.includes('lang=zh') && location.hash.includes('head=2')")
     page.reload()
     page.locator("h1", has_text="注意力").wait_for()
-
-
-def test_closed_sections_open_and_follow_what_is_selected(opened: Open, attention: Path) -> None:
-    file = opened(attention)
-    page = file.page
-    for section in page.locator("details[data-section]").all():
-        section.locator("summary").first.click()
-    file.settles()
-    assert page.locator("details[data-section][open] .viz-scene").count() > 3
-    assert page.locator("details .katex").count() > 0
-    page.locator(".target[data-mark='head.0']").first.click()
-    page.get_by_label("Layer", exact=True).select_option("3")
-    file.settles()
-    pages = [title for title in file.said() if "head" in title.lower() and "layer" in title]
-    assert pages and all("layer 3" in title for title in pages)
 
 
 def test_nothing_dead_stays_visible(opened: Open, attention: Path) -> None:

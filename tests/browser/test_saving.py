@@ -28,14 +28,12 @@ from viz_model.island.message import message
 from viz_model.island.page import Page, Plot
 
 pytestmark = pytest.mark.browser
-
 FOCUSED = """() => { let at = document.activeElement; while (at.shadowRoot) at = at.shadowRoot.activeElement
   return at.className }"""
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def saved(page: Any, label: str) -> str:
-    """A file that the open menu offers."""
     with page.expect_download() as download:
         page.get_by_role("button", name=label, exact=True).click()
     with open(download.value.path(), encoding="utf-8") as file:
@@ -52,6 +50,7 @@ def test_a_page_of_its_own_looks_as_the_image_does(chromium: Any, tmp_path: Path
     page = chromium.new_page(viewport={"width": 792, "height": 1000})
     run, drawn = vm.load("story-pre-ln").trace("The 猫 sat on the mat"), example(vm.load("digits-vit"))
     figures = [vm.plot.steps(run, 1, 3), vm.plot.attribution(run, lang="zh"), vm.plot.painted(drawn, 1, 2)]
+    figures += [vm.plot.residual(run, legend=True), vm.plot.norms(run)]
     for figure in figures:
         page.goto(figure.save(tmp_path / f"{figure.name}.html").as_uri())
         page.locator(".panel svg text").first.wait_for()
@@ -78,10 +77,8 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
     page.keyboard.press("Enter")
     page.get_by_role("dialog").wait_for()
     settle(page)
-
     found = Axe().run(page, context="[role=dialog]", options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]})
     assert not [rule["id"] for rule in found.response["violations"]]
-
     written = [text for text in picture.locator(".panel svg text").all_text_contents() if text.strip()]
     values = [
         float(text.replace("−", "-"))
@@ -94,14 +91,12 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
     rows = list(csv.DictReader(io.StringIO(saved(page, "Numbers (CSV)"))))
     exact = [float(row["value"]) for row in rows if row["value"]]
     assert all(any(abs(value - one) < 0.006 for one in exact) for value in values)
-
     page.keyboard.press("Escape")
     page.wait_for_function("() => !document.querySelector('[role=dialog]')")
     page.wait_for_function(f"() => ({FOCUSED})() === 'figure-menu'")
     page.wait_for_timeout(600)
     settle(page)
     assert page.get_by_role("dialog").count() == 0, "it stays closed when the page goes on"
-
     page.keyboard.press("Enter")
     page.get_by_role("dialog").wait_for()
     settle(page)
@@ -112,14 +107,8 @@ def test_a_picture_is_saved_by_keyboard_as_it_is_on_the_screen(visit: Visit) -> 
 
 
 SOURCE = Path(vm.__file__).parent / "drawing" / "browser"
-
-
 SITE = "http://plot.test"
-
-
 LENGTHS = [1, 10, 100, 1000]
-
-
 MOUNT = """async bytes => {
   const { default: mount } = await import('/app.js')
   const data = Uint8Array.from(atob(bytes), one => one.charCodeAt())

@@ -6,7 +6,6 @@ import pytest
 from browser_driver import Visit, settle, wait_for_query
 
 pytestmark = pytest.mark.browser
-
 TEXT = "The cat sat on the mat"
 
 

@@ -10,7 +10,6 @@ from browser_driver import NARROW, Visit, query, settle
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
-
 MODEL = "digits-vit"
 
 

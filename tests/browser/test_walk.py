@@ -10,11 +10,9 @@ import pytest
 from browser_driver import Visit, wait_for_query
 
 pytestmark = pytest.mark.browser
-
 SCREENS = [{"viewport": {"width": width, "height": height}} for width, height in ((1366, 768), (1024, 768), (390, 844))]
 WALK = ".viz-island .walk"
 Open = Callable[..., tuple[Any, Any]]
-
 FITS = """walk => {
   const wrong = [], stage = walk.querySelector('.stage').getBoundingClientRect()
   if (document.documentElement.scrollHeight > innerHeight + 1) wrong.push('the page scrolls')
@@ -36,7 +34,6 @@ NEXT = """walk => {
 
 @pytest.fixture
 def opened(visit: Visit) -> Open:
-    """Open the walk: the page, and the walk on it."""
 
     def opened(options: dict[str, Any] = SCREENS[0], **query: str) -> tuple[Any, Any]:
         page = visit("/", options=options, **{"lang": "en", **query})
@@ -169,14 +166,6 @@ def test_a_text_is_typed_letter_by_letter_and_written_on_at_once(opened: Open) -
     wait_until(page, walk, "walk => Number(walk.querySelector('[data-shown]').dataset.shown) >= 2")
     assert given.inner_text() == "My cat sat on the big bed and"
     wait_for_query(page, chapter="write", text="My cat sat on the big bed and")
-
-
-def test_a_term_opens_its_definition_in_the_walk(opened: Open) -> None:
-    page, walk = opened(chapter="tokens", beat="2")
-    page.wait_for_timeout(500)
-    word = walk.locator(".said strong").filter(has_text="vocabulary")
-    word.hover()
-    page.locator(".viz-island .told").first.wait_for()
 
 
 def test_a_head_is_walked_with_and_kept_on_the_way_on(opened: Open) -> None:

@@ -22,7 +22,10 @@ import viz_model.topics
 from viz_model import measures
 from viz_model.app import mask_editor
 from viz_model.claims import Verdict
+from viz_model.island.look import Look
+from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 
 
 class Shown(NamedTuple):
@@ -45,6 +48,20 @@ def seed(said: str) -> int:
     return zlib.crc32(said.encode())
 
 
+def fact(is_true: object) -> Callable[[str], bool]:
+    """A check of a verdict with one claim."""
+    return lambda claim: bool(is_true)
+
+
+def look_at(trace: Trace, topic: str, **place: Any) -> Look:
+    return Look.at(trace, Texts("en"), topic, **place)
+
+
+def model_of(trace: Trace) -> LanguageModel:
+    """What runs another text."""
+    return LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
+
+
 class Checks(Protocol):
     EXAMPLES: Mapping[str, tuple[Any, Any]]
 
@@ -61,16 +78,12 @@ TOPICS = tuple(
 def verdicts(topic: str) -> dict[str, Verdict[Any]]:
     """All verdicts of a topic by name: they stand beside the pictures that they speak of, or in what topics share."""
     own = importlib.import_module(f"viz_model.topics.{topic}")
-    rooms = [
-        *pkgutil.walk_packages(own.__path__, f"{own.__name__}."),
-        *pkgutil.walk_packages(measures.__path__, f"{measures.__name__}."),
-    ]
+    rooms = [room for one in (own, measures) for room in pkgutil.walk_packages(one.__path__, f"{one.__name__}.")]
     names = [own.__name__, mask_editor.__name__, *(room.name for room in rooms)]
     found = [each for name in names for each in vars(importlib.import_module(name)).values()]
     return {each.name: each for each in found if isinstance(each, Verdict) and each.name.startswith(f"{topic}.")}
 
 
 def checks(topic: str) -> Checks:
-    """The module here that checks a topic's claims."""
     module: Any = importlib.import_module(f"claim_checks.{topic}")
     return module

@@ -63,7 +63,6 @@ EXAMPLES = {
     "ablations.guesses.stays": (Compared(0.1, (0, 0)), Compared(0.1, (0, 1))),
     "ablations.guesses.changes": (Compared(0.1, (0, 1)), Compared(1e-5, (0, 0))),
 }
-
 ELSEWHERE = (
     "ablations.pattern.",
     "ablations.layer.",
@@ -83,7 +82,7 @@ ONE_IN = 12
 def shown(trace: Trace) -> Iterator[Shown]:
     if seed(repr(trace.ids)) % ONE_IN or len(trace) < 2:
         return
-    position, n_layers = len(trace) - 1, trace.n_layers
+    position = len(trace) - 1
     yield from _structure(trace)
     if not trace.config.has_logits or trace.side != trace.config.sides[-1]:
         return
@@ -105,14 +104,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
         right = "changes" if is_other else "stays" if _divergence(trace, after) >= 0.0005 else "same"
         yield Shown(GUESSES, _compared(trace, after, position), partial(operator.eq, right))
     yield from _experts(trace, at)
-    heads = [edits.AblateHead(layer=n_layers - 1, head=head) for head in range(trace.config.n_heads)]
-    costs = breaking.tried(trace, heads, at.side, [position])
-    changing = sum(_is_other(trace, rerun(trace, (edit,))) for edit in heads)
-    yield Shown(
-        pieces.HEAD,
-        sum(cost.changed.item() for cost in costs),
-        partial(operator.eq, "falls" if changing else "survives"),
-    )
+    heads = [edits.AblateHead(layer=trace.n_layers - 1, head=head) for head in range(trace.config.n_heads)]
+    changing = sum(cost.changed.item() for cost in breaking.tried(trace, heads, at.side, [position]))
+    falls = any(_is_other(trace, rerun(trace, (edit,))) for edit in heads)
+    yield Shown(pieces.HEAD, changing, partial(operator.eq, "falls" if falls else "survives"))
 
 
 def _compared(before: Trace, after: Trace, position: int) -> Compared:
@@ -177,12 +172,10 @@ def _structure(trace: Trace) -> Iterator[Shown]:
             case edits.NoPosition():
                 shares = [breaking.previous_shares(run) for run in (trace, after)]
                 best = np.unravel_index(shares[0].argmax(), shares[0].shape)
-                was, now = (_previous(run, *best) for run in (trace, after))
-                yield Shown(
-                    structure.POSITION,
-                    Shift(float(shares[0][best]), float(shares[1][best])),
-                    partial(operator.eq, "loses" if now < was / 2 else "keeps"),
-                )
+                rows = [run.head(f"blocks.{best[0]}.attn.pattern", int(best[1])) for run in (trace, after)]
+                was, now = (one.diagonal(-1).mean().item() for one in rows)
+                shift = Shift(*(float(one[best]) for one in shares))
+                yield Shown(structure.POSITION, shift, partial(operator.eq, "loses" if now < was / 2 else "keeps"))
             case edits.NoResidual():
                 cosines = [float(stream.stream_similarity(run)[-1]) for run in (trace, after)]
                 was, now = (_cosine(run) for run in (trace, after))
@@ -190,7 +183,7 @@ def _structure(trace: Trace) -> Iterator[Shown]:
                 yield Shown(structure.RESIDUAL, Shift(*cosines), partial(operator.eq, right))
             case edits.NoNorm():
                 lengths = [float(breaking.lengths_by_depth(run)[-1]) for run in (trace, after)]
-                was, now = (_length(run) for run in (trace, after))
+                was, now = (float(np.median(_last(run).norm(dim=-1))) for run in (trace, after))
                 right = "same" if was / 2 <= now <= 2 * was else "shorter" if now < was / 2 else "longer"
                 yield Shown(structure.NORM, Shift(*lengths), partial(operator.eq, right))
     if trace.side == "decoder":
@@ -209,11 +202,6 @@ def _entropy(run: Trace, layer: int, head: int) -> float:
     return sum(-sum(p * math.log2(p) for p in row if p > 0) for row in chosen) / len(chosen)
 
 
-def _previous(run: Trace, layer: np.intp, head: np.intp) -> float:
-    rows = run.head(f"blocks.{layer}.attn.pattern", int(head)).tolist()
-    return sum(rows[i][i - 1] for i in range(1, len(rows))) / (len(rows) - 1)
-
-
 def _last(run: Trace) -> torch.Tensor:
     return run[f"blocks.{run.n_layers - 1}.resid.out"].double()
 
@@ -224,21 +212,9 @@ def _cosine(run: Trace) -> float:
     return (((unit @ unit.T).sum() - n) / (n * (n - 1))).item()
 
 
-def _length(run: Trace) -> float:
-    return float(np.median(_last(run).norm(dim=-1).numpy()))
-
-
 def _later(run: Trace) -> float:
-    n = len(run)
-    shares = [
-        sum(row[i + 1 :])
-        for layer in range(run.n_layers)
-        if f"blocks.{layer}.attn.pattern" in run
-        for head in range(run.config.n_heads)
-        for i, row in enumerate(run.head(f"blocks.{layer}.attn.pattern", head).tolist())
-        if i < n - 1
-    ]
-    return sum(shares) / len(shares)
+    names = [name for layer in range(run.n_layers) if (name := f"blocks.{layer}.attn.pattern") in run]
+    return float(torch.stack([run[name].triu(1).sum(-1)[:, :-1].mean() for name in names]).mean())
 
 
 def _is_other(before: Trace, after: Trace) -> bool:
@@ -246,9 +222,6 @@ def _is_other(before: Trace, after: Trace) -> bool:
 
 
 def _divergence(before: Trace, after: Trace | torch.Tensor) -> float:
-    p, q = (logits[-1].double().softmax(-1) for logits in (before["logits"], _logits(after)))
+    logits = before["logits"], after if isinstance(after, torch.Tensor) else after["logits"]
+    p, q = (one[-1].double().softmax(-1) for one in logits)
     return float((p * (p / q).log2()).sum())
-
-
-def _logits(of: Trace | torch.Tensor) -> torch.Tensor:
-    return of if isinstance(of, torch.Tensor) else of["logits"]

@@ -8,7 +8,7 @@ from functools import partial
 import islands
 from identities import stream_length
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, seed
 from viz_model.runs.trace import Trace
 from viz_model.topics.architectures import PAGE, depth, heads, pair, parameters, where
 from viz_model.topics.architectures.depth import Lengths
@@ -25,18 +25,7 @@ ELSEWHERE = ("architectures.vocabulary.falls", "architectures.largest.half")
 """Of several models at once; and of models larger than the bundled ones."""
 
 
-def _grew(trace: Trace, claim: str) -> bool:
-    last = stream_length(trace, f"blocks.{len(trace.stack.blocks) - 1}.resid.out")
-    begin, end = trace["embed.out"].square().sum(-1).sqrt().double().mean(), last.double().mean()
-    return bool(end > begin if claim == "longer" else end < begin)
-
-
-def _mostly(trace: Trace, claim: str) -> bool:
-    return max(trace.head("blocks.0.attn.pattern", 1)[-1].tolist()) > 0.5
-
-
 def _half(trace: Trace, claim: str) -> bool:
-    """Of the weights by the names of their modules."""
     sizes: dict[str, int] = {}
     for name, weight in trace.model.named_parameters():
         names = ("cross_norm", "attn_norm", "ffn_norm", "embed_norm", "final_norm", "qk_norm", "cross", "attn", "ffn")
@@ -50,11 +39,14 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if chance % 4:
         return
     mean = depth.lengths(trace)[1].mean(1)
-    yield Shown(depth.STREAM, Lengths(float(mean[0]), float(mean[-1])), partial(_grew, trace))
+    ends = ("embed.out", f"blocks.{len(trace.stack.blocks) - 1}.resid.out")
+    begin, end = (stream_length(trace, site).double().mean() for site in ends)
+    grew = Lengths(float(mean[0]), float(mean[-1]))
+    yield Shown(depth.STREAM, grew, lambda claim: bool(end > begin if claim == "longer" else end < begin))
     look = islands.look(trace, PAGE)
     if pair.has_weights(trace):
         _, most = heads.strongest(look, pair.own(look))
-        yield Shown(heads.LOOK, most[0, 1, -1], partial(_mostly, trace))
+        yield Shown(heads.LOOK, most[0, 1, -1], fact(trace.head("blocks.0.attn.pattern", 1)[-1].max() > 0.5))
     if chance % 40 == 0:
         found = parameters.count(trace.model)
         shares = max(found.values()) / sum(found.values())

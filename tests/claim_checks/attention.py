@@ -6,15 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
 
-import viz_model as vm
-from claim_checks import Shown, seed
+from claim_checks import Shown, look_at, model_of, seed
 from viz_model.app.mask_editor import GUESSES
-from viz_model.island.look import Look
 from viz_model.measures import heads
 from viz_model.measures.change import firsts
 from viz_model.measures.heads import HEAD, STRONGEST, HeadSummary, Largest
@@ -43,7 +40,6 @@ READ = Read(*(np.array([[value]]) for value in (1, 0.3, 0.1)))
 STATES = Kept(np.array([1]), 100, np.array([1]), np.array([1]), 1, (101, 100), 100)
 TOLD = Recall("The dog is", "·Max", (0.9, 0.5, 0.1), (0.0, 0.0, 0.0), ("·Max", "·Max", "·Max"))
 NOWHERE = HeadSummary(previous=0.3, next=0.0, first=0.3, itself=0.3, marks=0.1, entropy=0.5, even=0.2)
-
 EXAMPLES = {
     "attention.carries.itself": (True, False),
     "attention.head.alone": (NOWHERE._replace(chooses=False), NOWHERE),
@@ -114,30 +110,18 @@ def stands_out(row: list[float]) -> bool:
     return sum(weight >= max(row) * (1 - 1e-4) for weight in row) == 1
 
 
-def _row(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
-    row = trace[f"blocks.{layer}.attn.pattern"][head, query].tolist()
-    seen = [key for key, added in enumerate(trace[f"blocks.{layer}.attn.mask"][head, query].tolist()) if added == 0]
-    if claim == "only":
-        return len(seen) == 1
-    return len(seen) > 1 and stands_out(row)
-
-
 def _sight(trace: Trace, layer: int, claim: str) -> bool:
     mask = trace.head(f"blocks.{layer}.attn.mask", 0).tolist()
     hidden = {(i, j) for i, row in enumerate(mask) for j, added in enumerate(row) if added == -math.inf}
     n, size = len(mask), trace.config.window(trace.stack.side, layer)
     cells = [(i, j) for i in range(n) for j in range(n)]
-    match claim:
-        case "alone":
-            return n == 1
-        case "everything":
-            return not hidden
-        case "causal":
-            return hidden == {(i, j) for i, j in cells if j > i}
-        case "window":
-            return hidden == {(i, j) for i, j in cells if j > i or i - j >= size}
-        case _:
-            return hidden == {(i, j) for i, j in cells if abs(i - j) >= size}
+    expected = {
+        "everything": set(),
+        "causal": {(i, j) for i, j in cells if j > i},
+        "window": {(i, j) for i, j in cells if j > i or i - j >= size},
+        "window_two_way": {(i, j) for i, j in cells if abs(i - j) >= size},
+    }
+    return n == 1 if claim == "alone" else hidden == expected[claim]
 
 
 def _arriving(trace: Trace, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -161,11 +145,10 @@ def _first(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
 
 def _taken(trace: Trace, positions: tuple[int, ...]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Of each layer the weight that its heads put on some positions, and the share that comes from there: each [H]."""
-    group = torch.tensor(positions)
     for layer in range(trace.n_layers):
         seen = trace[f"blocks.{layer}.attn.mask"][0] == 0
         rows = [i for i in range(len(trace)) if i not in positions and seen[i].sum() > 1]
-        taken, given = (each[:, rows][..., group].sum(-1).mean(-1) for each in _arriving(trace, layer))
+        taken, given = (each[:, rows][..., list(positions)].sum(-1).mean(-1) for each in _arriving(trace, layer))
         yield taken, given
 
 
@@ -242,20 +225,12 @@ def _recalls(trace: Trace, text: str, claim: str) -> bool:
             logits = trace.model(torch.tensor([trace.tokenizer.encode(so_far)]))[0, -1]
         wanted = trace.tokenizer.encode(f"{asked} {name}")[len(trace.tokenizer.encode(asked))]
         right.append(logits.argmax().item() == wanted)
-    match claim:
-        case "kept":
-            return all(right)
-        case "lost":
-            return right[0] and sum(right) == 1
-        case "later":
-            return right[0] and not right[-1]
-        case _:
-            return not any(right)
+    told = {"kept": all(right), "lost": right[0] and sum(right) == 1, "later": right[0] and not right[-1]}
+    return told.get(claim, not any(right))
 
 
 def of_states(trace: Trace, layer: int, head: int, query: int, chance: int) -> Iterator[Shown]:
-    """What is said where a layer holds a state."""
-    look = replace(Look.at(trace, Texts("en"), "attention", layer=layer, one=True), options={"memory": str(head)})
+    look = replace(look_at(trace, "attention", layer=layer, one=True), options={"memory": str(head)})
     found = Read(*(each[:, query : query + 1] for each in read(look)))
     values = found._replace(at=found.at - query)  # of one query alone, its own token stands at 0
     yield Shown(READS, values, partial(_reads, trace, layer, head, query))
@@ -279,10 +254,11 @@ def shown(trace: Trace) -> Iterator[Shown]:
         yield from of_states(trace, layer, head, query, chance)
         return
     row = trace.row(f"blocks.{layer}.attn.pattern", query, head).numpy()
-    n_seen = int(trace.mask(layer)[query].sum())
-    yield Shown(STRONGEST, heads.largest(row, n_seen), partial(_row, trace, layer, head, query))
+    n_seen = trace[f"blocks.{layer}.attn.mask"][head, query].tolist().count(0)
+    largest = heads.largest(row, int(trace.mask(layer)[query].sum()))
+    yield Shown(STRONGEST, largest, lambda claim: (n_seen == 1) == (claim == "only") and stands_out(row.tolist()))
     yield Shown(CARRIES, int(row.argmax()) == query, lambda claim: bool((row[query] >= row).all()))
-    seen = sight(Look.at(trace, Texts("en"), "attention", layer=layer, one=True))
+    seen = sight(look_at(trace, "attention", layer=layer, one=True))
     yield Shown(SIGHT, seen, partial(_sight, trace, layer))
     if chance % 5 == 0 and len(trace) > 1:
         found = caveats.value_weighted(trace, layer)
@@ -293,9 +269,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
             yield Shown(APART, taken, partial(_apart, trace, taken.positions))
             yield Shown(SINKS, taken, partial(_sinks, trace, taken.positions))
     if chance % 20 == 0 and trace.config.has_logits and "logits" in trace:
-        lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
         edits = [AblateHead(layer=layer, head=head, side=trace.stack.side)]
         target, to = (trace.target, trace.target_language) if trace.prefix else (None, None)
-        off = lm.trace(trace.text, target, target_language=to, edits=edits).at(trace.stack.side)
+        off = model_of(trace).trace(trace.text, target, target_language=to, edits=edits).at(trace.stack.side)
         yield Shown(PRUNED, pruned(off, layer, (head,)), partial(_pruned, trace, off, layer, head))
         yield Shown(GUESSES, firsts(trace, off, [len(trace) - 1]), partial(_guesses, trace, off))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, look_at, seed
 from viz_model import explain
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
-from viz_model.island.look import Look
 from viz_model.measures import lens
 from viz_model.model.feedforward import Dense
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.topics.attribution import depth
 from viz_model.topics.attribution.depth import DECIDED, LENS, LENSES_DIFFER, PATHS, Depths
 from viz_model.topics.attribution.one_head import SINK
@@ -26,7 +25,6 @@ from viz_model.topics.attribution.waterfall import GROUPS, PARTS
 EVEN = {"embedding": 1.0, "attention": 1.0, "ffn": 1.0, "constant": 1.0}
 CUT = explain.Cut(explain.Node(Part("token"), 0, "decoder"), None, -1.0, -1.0)
 ALREADY = Depths(depths=(0, 1, 2), own=(3, 2, 1), final=(0, 3, 4), n=4)
-
 EXAMPLES = {
     "attribution.parts.none": ((), (1.0,)),
     "attribution.parts.one": ((0.51, 0.49), (0.5, 0.5)),
@@ -42,76 +40,64 @@ EXAMPLES = {
     "attribution.react.turned": (CUT._replace(measured=0.2), CUT._replace(measured=-0.2)),
     "attribution.react.weaker": (CUT._replace(measured=-0.5), CUT._replace(measured=-1.5)),
 }
-
 ELSEWHERE = ("attribution.parts.none",)
 """Where nothing lifts a sum: ``tests/explain/test_sums.py``."""
 
 
-def _written(trace: Trace, position: int) -> tuple[list[str], Tensor]:
-    """What each part wrote and where it arrives, [P, D]: each carried forward through every norm that follows it.
+def _terms(trace: Trace, position: int, u: Tensor) -> list[tuple[str, float]]:
+    """What each part adds to the product with a direction of the logits: that is carried back through every norm.
 
     From the recorded values and the weights, with the scales that the run measured.
     """
-    stack, config = trace.stack, trace.config
-    weights = {name: weight.detach().double() for name, weight in stack.named_parameters()}
-    groups: list[str] = []
-    rows = torch.zeros(0, config.d_model, dtype=torch.float64)
+    weights = {name: weight.detach().double() for name, weight in trace.stack.named_parameters()}
+    weights |= {f"head.{name}": weight.detach().double() for name, weight in trace.model.head.named_parameters()}
+    found: list[tuple[str, float]] = []
 
-    def add(group: str, vectors: Tensor) -> None:
-        nonlocal rows
-        rows = torch.cat([rows, vectors.double().reshape(-1, config.d_model)])
-        groups.extend([group] * (len(rows) - len(groups)))
+    def add(group: str, vectors: Tensor | None) -> None:
+        found.extend((group, float(one @ u)) for one in (() if vectors is None else vectors.double().view(-1, len(u))))
 
-    def norm(site: str, gamma: Tensor, beta: Tensor | None) -> None:
-        nonlocal rows
-        centered = rows - rows.mean(-1, keepdim=True) if f"{site}.mean" in trace else rows
-        rows = centered / trace[f"{site}.scale"][position].double() * gamma
-        if beta is not None:
-            add("constant", beta)
-
-    def norm_of_stack(site: str, name: str) -> None:
+    def norm(site: str, name: str) -> None:
+        nonlocal u
         if f"{name}.weight" in weights:
-            norm(site, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+            add("constant", weights.get(f"{name}.bias"))
+            u = u * weights[f"{name}.weight"] / trace[f"{site}.scale"][position].double()
+            u = u - u.mean() if f"{site}.mean" in trace else u
 
-    for site in ("embed.token", "embed.segment", "embed.position"):
-        if site in trace:
-            add("embedding", trace[site][position])
-    norm_of_stack("embed.norm", "embed_norm")
-    for layer in range(trace.n_layers):
-        block = f"blocks.{layer}"
-        for at in ("attn", "cross", "ffn"):
-            if f"{block}.{at}.out" not in trace:
-                continue
+    if "head.dense.weight" in weights:
+        norm("head.norm", "head.norm")
+        read = weights["head.dense.weight"] @ trace.row(trace.leaving, position).double() + weights["head.dense.bias"]
+        u = u * torch.special.ndtr(read)
+        add("constant", weights["head.dense.bias"])
+        u = u @ weights["head.dense.weight"]
+    norm("final.norm", "final_norm")
+    for layer, at in itertools.product(range(trace.n_layers)[::-1], ("ffn", "cross", "attn")):
+        site = f"blocks.{layer}.{at}"
+        if f"{site}.out" in trace:
+            if trace.config.norm_at == "post":
+                norm(f"{site}.norm", f"{site}_norm")
             if at == "ffn":
-                add("ffn", trace[f"{block}.ffn.out"][position])
+                add("ffn", trace[f"{site}.out"][position])
             else:
-                add("attention", trace[f"{block}.{at}.head_out"][:, position])
-                if f"{block}.{at}.o.bias" in weights:
-                    add("constant", weights[f"{block}.{at}.o.bias"])
-            if config.norm_at == "post":
-                norm_of_stack(f"{block}.{at}.norm", f"{block}.{at}_norm")
-    norm_of_stack("final.norm", "final_norm")
-    head = {name: weight.detach().double() for name, weight in trace.model.head.named_parameters()}
-    if "dense.weight" in head:
-        rows = rows @ head["dense.weight"].T
-        add("constant", head["dense.bias"])
-        rows = rows * torch.special.ndtr(rows.sum(0))
-        norm("head.norm", head["norm.weight"], head.get("norm.bias"))
-    return groups, rows * trace.model.head.scale
+                add("attention", trace[f"{site}.head_out"][:, position])
+            add("constant", weights.get(f"{site}.o.bias"))
+    norm("embed.norm", "embed_norm")
+    for site in ("embed.token", "embed.segment", "embed.position"):
+        add("embedding", trace[site][position] if site in trace else None)
+    return found
 
 
 def _parts(trace: Trace, position: int, token: int, rival: int | None, claim: str) -> bool:
-    groups, rows = _written(trace, position)
+    def apart(of: Tensor) -> Tensor:
+        return of[token] - (0 if rival is None else of[rival])
+
     weight, bias = trace.model.unembedding.weight.detach().double(), trace.model.unembedding.bias
-    values = (rows @ (weight[token] - (0 if rival is None else weight[rival]))).tolist()
-    if bias is not None:
-        groups, values = [*groups, "constant"], [*values, float(bias[token] - (0 if rival is None else bias[rival]))]
-    logits = trace.row("logits", position)
-    assert abs(sum(values) - float(logits[token] - (0 if rival is None else logits[rival]))) < 1e-2
+    terms = _terms(trace, position, apart(weight) * trace.model.head.scale)
+    terms += [] if bias is None else [("constant", float(apart(bias)))]
+    assert abs(sum(value for _, value in terms) - float(apart(trace.row("logits", position)))) < 1e-2
     if claim in EVEN:
-        totals = {name: sum(v for g, v in zip(groups, values, strict=True) if g == name) for name in EVEN}
+        totals = {name: sum(value for group, value in terms if group == name) for name in EVEN}
         return max(totals, key=lambda name: totals[name]) == claim
-    up = sorted((value for value in values if value > 0), reverse=True)
+    up = sorted((value for _, value in terms if value > 0), reverse=True)
     return {"none": not up, "one": up[0] > 0.5 * sum(up), "two": up[0] + up[1] > 0.5 * sum(up)}[claim]
 
 
@@ -125,17 +111,6 @@ def _by_depth(trace: Trace, positions: Sequence[int]) -> list[Tensor]:
         vectors[1:] = [trace[block + before] + trace[f"{block}ffn.out"] for block in at]
     with torch.inference_mode():
         return [trace.model.head(norm(one[list(positions)])) for one in vectors]
-
-
-def _own(trace: Trace, positions: Sequence[int], claim: str) -> bool:
-    own = torch.tensor([trace.own_ids[position] for position in positions])
-    first, *_, last = ((logits.argmax(-1) == own).float().mean().item() for logits in _by_depth(trace, positions))
-    return first > 0.5 > last
-
-
-def _late(trace: Trace, positions: Sequence[int], claim: str) -> bool:
-    *_, before, last = (logits.argmax(-1) for logits in _by_depth(trace, positions))
-    return (before == last).float().mean().item() <= 0.5
 
 
 def _earlier(trace: Trace, positions: Sequence[int], claim: str) -> bool:
@@ -205,11 +180,15 @@ def shown(trace: Trace) -> Iterator[Shown]:
         check = partial(_parts, trace, position, asked, rival)
         yield Shown(PARTS, answer.lifts(), check)
         yield Shown(GROUPS, answer.by_kind(), check)
-    view = depth.view(Look.at(trace, Texts("en"), "attribution", token=position))
+    look = look_at(trace, "attribution", token=position)
+    view = depth.view(look)
     positions = view.positions.tolist()
-    yield Shown(LENS, view.seen, partial(_own, trace, positions))
-    yield Shown(DECIDED, view.seen, partial(_late, trace, positions))
-    look = Look.at(trace, Texts("en"), "attribution", token=position)
+    own = torch.tensor([trace.own_ids[position] for position in positions])
+    best = [logits.argmax(-1) for logits in _by_depth(trace, positions)]
+    pairs = ((best[0], own), (best[-1], own), (best[-2], best[-1]))
+    shares = [float((one == other).double().mean()) for one, other in pairs]
+    yield Shown(LENS, view.seen, fact(shares[0] > 0.5 > shares[1]))
+    yield Shown(DECIDED, view.seen, fact(shares[2] <= 0.5))
     if depth.fitted(look) is not None:
         yield Shown(LENSES_DIFFER, (view.seen, depth.view(look, "fitted").seen), partial(_earlier, trace, positions))
     for layer in (n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace):

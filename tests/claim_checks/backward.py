@@ -9,12 +9,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, look_at, seed
 from viz_model.explain import Step
-from viz_model.island.look import Look
 from viz_model.model.tap import NO_TAP
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.topics.backward import PAGE, way, weight
 from viz_model.topics.backward.way import Reach
 
@@ -39,22 +37,21 @@ ONE_IN = 25
 """Of the texts those are asked about of which this is one: each takes a run backward and three forward."""
 
 
-def _loss(trace: Trace, weights: dict[str, torch.Tensor], token: int) -> torch.Tensor:
-    ids = torch.tensor([list(trace.ids)])
-    logits = torch.func.functional_call(trace.model, weights, (ids,), tie_weights=True)
-    return -logits[0, -1].log_softmax(-1)[token]
-
-
 def _steps(trace: Trace, rate: float, claim: str) -> bool:
     """By autograd on the model as it stands, without taps and without copies of it."""
     token = int(trace["logits"][-1].argmax())
+
+    def loss_of(weights: dict[str, torch.Tensor]) -> torch.Tensor:
+        logits = torch.func.functional_call(trace.model, weights, (torch.tensor([trace.ids]),), tie_weights=True)
+        return -logits[0, -1].log_softmax(-1)[token]
+
     before = {name: one.detach().clone().requires_grad_() for name, one in trace.model.named_parameters()}
     with torch.enable_grad():
-        loss = _loss(trace, before, token)
+        loss = loss_of(before)
         slopes = torch.autograd.grad(loss, list(before.values()))
     predicted = -rate * sum(float(one.double().square().sum()) for one in slopes)
     after = {name: one.detach() - rate * slope for (name, one), slope in zip(before.items(), slopes, strict=True)}
-    measured = float((_loss(trace, after, token) - loss).detach())
+    measured = float((loss_of(after) - loss).detach())
     near = abs(measured - predicted) / abs(predicted)
     if claim == "agrees":
         return near < 0.11
@@ -83,10 +80,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
     asked = seed(repr(trace.ids)) % ONE_IN == 0
     if not PAGE.fits(trace.config) or not asked or len(trace) > 40:
         return
-    start = Look.at(trace, Texts("en"), "backward", layer=1, token=0)
-    yield Shown(way.REACH, way.reach(start), partial(_reaches, trace, 1, 0))
+    first = way.reach(look_at(trace, "backward", layer=1, token=0))
+    yield Shown(way.REACH, first, partial(_reaches, trace, 1, 0))
     for layer in range(trace.n_layers):
-        look = Look.at(trace, Texts("en"), "backward", layer=layer)
+        look = look_at(trace, "backward", layer=layer)
         yield Shown(way.REACH, way.reach(look), partial(_reaches, trace, layer, len(trace) - 1))
         for n in (2, 4, 6) if layer == 0 else ():
             here = replace(look, options={"rate": str(n)})

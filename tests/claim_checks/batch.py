@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import torch
 
-from claim_checks import Shown, seed
-from viz_model.runs.language_model import LanguageModel
+from claim_checks import Shown, model_of, seed
 from viz_model.runs.trace import Trace
 from viz_model.topics.batch import norms, run
 from viz_model.topics.batch.loss import COUNTED, Losses
@@ -18,7 +16,6 @@ from viz_model.topics.batch.rows import BESIDE, OTHERS
 from viz_model.topics.batch.shapes import ALONE, OPEN, Gap
 
 MOVES = Moves(layer_four=0.0, layer_two=0.0, batch_four=0.1, batch_two=0.2)
-
 EXAMPLES = {
     "batch.alone.same": (Gap(2e-5, 16.0, 3), Gap(2e-3, 16.0, 3)),
     "batch.open.full": (Gap(0.0, 16.0, 0), Gap(0.0, 16.0, 1)),
@@ -29,7 +26,6 @@ EXAMPLES = {
     "batch.layer_norm.nothing": (MOVES, MOVES._replace(layer_two=1e-7)),
     "batch.batch_norm.smaller": (MOVES, MOVES._replace(batch_two=0.1)),
 }
-
 ELSEWHERE = ("batch.open.full", "batch.counted.none", "batch.counted.lower")
 """Batches that the visitor makes; the texts here stand beside sentences of the page's own."""
 
@@ -65,18 +61,14 @@ def _alone(rows: list[run.Row], claim: str) -> bool:
     return claim == "same" and max(gaps) <= 2e-5 * max(1.0, largest)
 
 
-def _open(rows: list[run.Row], claim: str) -> bool:
-    """Where nothing looks ahead, padding at the end cannot matter."""
-    return claim == "same" and rows[0].run.config.kind == "decoder"
-
-
 def _counted(rows: list[run.Row], claim: str) -> bool:
     _, together, nats = _logits(rows)
-    losses = []
-    for row, logits in zip(rows, together, strict=True):
-        for n, answer in enumerate(row.answers or ()):
-            if answer >= 0:
-                losses.append(-float(logits[n].log_softmax(-1)[answer]))
+    pairs = [
+        (logits[n], answer)
+        for row, logits in zip(rows, together, strict=True)
+        for n, answer in enumerate(row.answers or ())
+    ]
+    losses = [-float(logits.log_softmax(-1)[answer]) for logits, answer in pairs if answer >= 0]
     mean, padded = sum(losses) / len(losses), float(nats.mean())
     return padded > mean if claim == "higher" else padded < mean
 
@@ -97,7 +89,7 @@ def _moves(own: torch.Tensor, near: list[torch.Tensor], far: list[torch.Tensor],
 def shown(trace: Trace) -> Iterator[Shown]:
     if seed(trace.text or "") % 40:
         return  # seven sentences are run for each
-    lm = LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
+    lm = model_of(trace)
     to = trace.target_language
     rows = [run.row(lm, trace.text or "", trace.target, to)]
     target = "" if trace.target_ids is not None else None
@@ -105,7 +97,9 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if trace.stack.side == trace.config.sides[-1]:
         found = run.together(lm.model, rows)
         yield Shown(ALONE, Gap(float(found.gaps.max()), found.largest, found.n_padding), partial(_alone, rows))
-        yield Shown(OPEN, Gap(float(found.open_gaps.max()), found.largest, found.n_padding), partial(_open, rows))
+        # Where nothing looks ahead, padding at the end cannot matter.
+        gap = Gap(float(found.open_gaps.max()), found.largest, found.n_padding)
+        yield Shown(OPEN, gap, lambda claim: claim == "same" and trace.config.kind == "decoder")
         if found.loss is not None and found.counted is not None:
             losses = Losses(found.loss, found.counted, int(found.beyond.sum()))
             yield Shown(COUNTED, losses, partial(_counted, rows))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -13,7 +12,7 @@ from identities import stream_length
 from torch.nn import functional as F
 
 import viz_model as vm
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, seed
 from viz_model import config as variants
 from viz_model.checkpoints import registry
 from viz_model.measures.neurons import Neuron
@@ -52,7 +51,6 @@ def _measured(first: list[float]) -> Measured:
 
 GATED = Neuron(0, None, None, 0.1, 0.1, ONE, ())
 CLAMP = Clamped(1.0, 2.0, 1, 8, 0, 0.9)
-
 EXAMPLES = {
     "block.written.attn": (Written(attn=3.0, ffn=2.0), Written(attn=2.1, ffn=2.0)),
     "block.written.cross": (Written(attn=1.0, ffn=2.0, cross=3.0), Written(attn=1.0, ffn=3.0, cross=3.0)),
@@ -77,19 +75,14 @@ EXAMPLES = {
     "block.sibling.routed": (Beside((1.0, 1.1), 3, ((), ())), Beside((1.0, 1.005), 3, ((), ()))),
     "block.sibling.dense": (Beside((1.1, 1.0), 3, ((), ())), Beside((1.0, 1.1), 3, ((), ()))),
 }
-
 ELSEWHERE = ("block.firing.few", "block.firing.most", "block.trend.shrink", "block.written.input")
 """The stories are the same for every text, and no bundled model's stream gets shorter: tests/topics/block
 has such runs."""
 
 
-def _length(vector: torch.Tensor) -> float:
-    return sum(value**2 for value in vector.tolist()) ** 0.5
-
-
 def _written(trace: Trace, layer: int, token: int) -> Shown:
     parts = [part for part in ("attn", "cross", "ffn", "input") if f"blocks.{layer}.{part}.out" in trace]
-    lengths = {part: _length(trace.row(f"blocks.{layer}.{part}.out", token)) for part in parts}
+    lengths = {part: np.linalg.norm(trace.row(f"blocks.{layer}.{part}.out", token)) for part in parts}
     if f"blocks.{layer}.attn.pattern" not in trace:
         lengths["state"] = lengths.pop("attn")
 
@@ -97,22 +90,6 @@ def _written(trace: Trace, layer: int, token: int) -> Shown:
         return all(lengths[claim] > 1.2 * length for part, length in lengths.items() if part != claim)
 
     return Shown(vectors.WRITTEN, vectors.written(vectors.vectors(trace, layer, token)), check)
-
-
-def _medians(trace: Trace) -> tuple[float, float]:
-    ends = ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out")
-    first, last = (statistics.median(stream_length(trace, site).tolist()) for site in ends)
-    return first, last
-
-
-def _trend(trace: Trace, claim: str) -> bool:
-    first, last = _medians(trace)
-    return last > first if claim == "grow" else last < first
-
-
-def _outlier(trace: Trace, outlier: Outlier, claim: str) -> bool:
-    lengths = stream_length(trace, outlier.site).tolist()
-    return lengths[outlier.token] > 4.99 * statistics.median(lengths)
 
 
 def _normed(trace: Trace, norm: str, token: int, claim: str) -> bool:
@@ -124,24 +101,16 @@ def _normed(trace: Trace, norm: str, token: int, claim: str) -> bool:
     return abs(size - 1) < 0.03 and (claim == "RMSNorm" or abs(plain.mean().item()) < 0.03)
 
 
-def _gate(trace: Trace, layer: int, token: int, neuron: int, claim: str) -> bool:
-    up, act = (trace.row(f"blocks.{layer}.ffn.{name}", token)[neuron].item() for name in ("up", "act"))
-    return abs(act) < 0.51 * abs(up)
-
-
 def _experiments(trace: Trace, layer: int, token: int) -> Iterator[Shown]:
-    """What is only computed when somebody opens it."""
     for errors in real_code.precision(trace, layer)[:2]:
-        yield Shown(real_code.INSIDE, errors, lambda claim, errors=errors: errors.half > errors.mixed)  # type: ignore[misc]
+        yield Shown(real_code.INSIDE, errors, fact(errors.half > errors.mixed))
     clamp = real_code.clamped(trace, layer, token)
     vector = (trace.row(f"blocks.{layer}.resid.out", token).double() * clamp.factor).half()
     held = vector.clamp(-64504, 64504).float()
-    saved: Callable[[str], bool] = lambda claim: bool(vector.isinf().any()) and bool(held.isfinite().all())  # noqa: E731
-    yield Shown(real_code.CLAMPED, clamp, saved)
+    yield Shown(real_code.CLAMPED, clamp, fact(vector.isinf().any() and held.isfinite().all()))
     apart = max(chunk.apart for chunk in real_code.chunks(trace, layer))
-    out = trace[f"blocks.{layer}.ffn.out"]
-    close: Callable[[str], bool] = lambda claim: apart < 1e-4 * max(1.0, float(out.abs().max()))  # noqa: E731
-    yield Shown(real_code.CHUNKED, apart, close)
+    largest = float(trace[f"blocks.{layer}.ffn.out"].abs().max())
+    yield Shown(real_code.CHUNKED, apart, fact(apart < 1e-4 * max(1.0, largest)))
 
 
 def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
@@ -149,26 +118,15 @@ def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
     folder = registry.BUNDLED / trace.name
     if (found := experts.measured(folder, layer)) is not None:
         told = json.loads((folder / "routing.json").read_text(encoding="utf-8"))["layers"][str(layer)]["shares"]
-        even = sum(map(sum, told.values())) / sum(map(len, told.values()))
-
-        def parted(claim: str) -> bool:
-            columns = list(zip(*told.values(), strict=True))
-            most = max(columns, key=max)
-            return max(most) >= 2 * even - 1e-9 and min(most) < even
-
-        def is_even(claim: str) -> bool:
-            means = [statistics.fmean(column) for column in zip(*told.values(), strict=True)]
-            return max(means) <= 1.51 * even and min(means) >= 0.49 * even
-
-        yield Shown(experts.BY_KIND, found, parted)
-        yield Shown(experts.LOAD, found, is_even)
+        shares = np.array([*told.values()])
+        most, means, even = shares[:, shares.max(0).argmax()], shares.mean(0), shares.mean()
+        yield Shown(experts.BY_KIND, found, fact(most.max() >= 2 * even - 1e-9 and most.min() < even))
+        yield Shown(experts.LOAD, found, fact(means.max() <= 1.51 * even and means.min() >= 0.49 * even))
     if (name := registry.weights_of(folder)) is not None and len(trace) > 1:
         dense = vm.load(name)
         other = dense.trace(ids=trace.ids)
-        losses = [
-            float(F.cross_entropy(run.model(torch.tensor([run.ids]))[0, :-1].double(), torch.tensor(run.ids[1:])))
-            for run in (trace, other)
-        ]
+        answers = torch.tensor(trace.ids[1:])
+        losses = [F.cross_entropy(run["logits"][:-1].double(), answers).item() for run in (trace, other)]
         beside = experts.beside(trace, other)
         assert beside is not None
         yield Shown(experts.SIBLING, beside, lambda claim: (losses[0] < losses[1]) == (claim == "routed"))
@@ -179,9 +137,12 @@ def shown(trace: Trace) -> Iterator[Shown]:
     layer, token = chance % trace.n_layers, len(trace) - 1
     yield _written(trace, layer, token)
     view = lengths.lengths(trace, layer, token)
-    yield Shown(lengths.TREND, view, partial(_trend, trace))
+    ends = (stream_length(trace, site) for site in ("embed.out", f"blocks.{trace.n_layers - 1}.resid.out"))
+    first, last = (np.median(one) for one in ends)
+    yield Shown(lengths.TREND, view, lambda claim: bool(last > first if claim == "grow" else last < first))
     if outlier := view.outlier:
-        yield Shown(lengths.STANDS_OUT, outlier, partial(_outlier, trace, outlier))
+        found = stream_length(trace, outlier.site)
+        yield Shown(lengths.STANDS_OUT, outlier, fact(found[outlier.token] > 4.99 * np.median(found)))
     site = f"blocks.{layer}.ffn.norm"
     yield Shown(norm.NORM, norm.norm_view(trace, layer, "ffn", token), partial(_normed, trace, site, token))
     sizes = {name: p.numel() for name, p in trace.stack.block(layer).named_parameters()}
@@ -189,7 +150,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
     yield Shown(weights.PARAMETERS, weights.weights(trace, layer), lambda claim: 2 * ffn > sum(sizes.values()))
     if isinstance(trace.config.ffn, variants.Gated):
         for neuron in neurons.neurons_view(trace, layer, token).closed[:1]:
-            yield Shown(neurons.GATE, neuron, partial(_gate, trace, layer, token, neuron.number))
+            up, act = (trace.row(f"blocks.{layer}.ffn.{name}", token)[neuron.number] for name in ("up", "act"))
+            yield Shown(neurons.GATE, neuron, fact(abs(act) < 0.51 * abs(up)))
     if chance % 3 == 0:
         yield from _routed(trace, layer)
     if chance % 12 == 0 and f"blocks.{layer}.attn.masked" in trace:

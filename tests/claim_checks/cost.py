@@ -22,7 +22,6 @@ from viz_model.topics.cost.shares import SHARE, SharesView
 from viz_model.topics.cost.times import Bytes
 
 UNMOVED = Shuffled(order=(1, 0), bare=1e-6, own=2e-6, bare_masked=1e-6, own_masked=2.0)
-
 EXAMPLES = {
     "cost.order.same": (UNMOVED, UNMOVED._replace(own=0.3)),
     "cost.order.differs": (UNMOVED._replace(own=0.3), UNMOVED._replace(bare=0.2, own=0.3)),
@@ -35,15 +34,9 @@ EXAMPLES = {
     "cost.share.few": (0.03, 0.12),
     "cost.share.most": (0.6, 0.4),
 }
-
-ELSEWHERE = (
-    "cost.order.same",  # of models without positions: tests/topics/cost/test_counts.py has all of these
-    "cost.power.above",
-    "cost.bytes.fewer",
-    "cost.share.most",
-    "cost.checkpointed.slower",
-    "cost.firsts.all",  # tests/topics/cost/test_pictures.py
-)
+_ELSE = ("order.same", "power.above", "bytes.fewer", "share.most", "checkpointed.slower", "firsts.all")
+ELSEWHERE = tuple(f"cost.{name}" for name in _ELSE)
+"""Of models without positions, of long texts, and of what is measured: ``tests/topics/cost``."""
 
 
 @torch.inference_mode()
@@ -66,24 +59,13 @@ def _changes(trace: Trace, claim: str) -> bool:
         before, after = found
         return ((after - before[order]).abs().max() / before.square().mean().sqrt()).item()
 
-    match claim:
-        case "tells":
-            return changed(bare, everything.tril()) > 5e-4
-        case "differs":
-            return changed(bare, everything) < 1e-3 < 2 * changed(trace.model, everything)
-        case _:
-            return max(changed(bare, everything), changed(trace.model, everything)) < 1e-3
-
-
-def _one_kind(trace: Trace, claim: str) -> bool:
-    """Of every head, the first of all kinds that its weights are of."""
-    kinds = [each.name for each in HEAD.claims]
-    places = itertools.product(range(trace.n_layers), range(trace.config.n_heads))
-    return len({next((kind for kind in kinds if head_does(trace, *at, kind)), "") for at in places}) == 1
+    if claim == "tells":
+        return changed(bare, everything.tril()) > 5e-4
+    without, own = changed(bare, everything), changed(trace.model, everything)
+    return without < 1e-3 < 2 * own if claim == "differs" else max(without, own) < 1e-3
 
 
 def _share(trace: Trace, claim: str) -> bool:
-    """Counted with the sizes of the weights, for stacks whose layers are all alike."""
     n, config, stack = len(trace), trace.config, trace.stack
     pairs = 2 * n * n * config.n_heads * config.d_head * len(stack.blocks)
     matrices = sum(p.numel() for name, p in stack.blocks.named_parameters() if p.dim() == 2 and ".cross." not in name)
@@ -108,7 +90,10 @@ def shown(trace: Trace) -> Iterator[Shown]:
     if seed(repr(trace.own_ids)) % 20:
         return
     kinds = {HEAD.of(head).name for layer in heads.kinds(trace) for head in layer}
-    yield Shown(KINDS, len(kinds), partial(_one_kind, trace))
+    places = itertools.product(range(trace.n_layers), range(trace.config.n_heads))
+    names = [each.name for each in HEAD.claims]  # of every head, the first of all kinds that its weights are of
+    own = (next((name for name in names if head_does(trace, *at, name)), "") for at in places)
+    yield Shown(KINDS, len(kinds), lambda claim: len({*own}) == 1)
     change = shuffled(trace)
     if change is not None:
         yield Shown(ORDER, change, partial(_changes, trace))

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-import viz_model as vm
-from claim_checks import Shown, seed
+from claim_checks import Shown, model_of, seed
 from claim_checks.attention import stands_out
 from viz_model.measures.heads import STRONGEST, largest
 from viz_model.runs.trace import Trace
 from viz_model.topics.cross_attention.decoding import STEP, Own, Steps, decoding
 from viz_model.topics.cross_attention.steps import N_PADDING, PADDING, Padded
 
-HIT, MISS, END = (
-    Steps(np.array(ends), np.array(hits)) for ends, hits in ((False, True), (False, False), (True, False))
-)
-
+HIT, MISS, END = (Steps(np.array(ends), np.array(hits)) for ends, hits in ((0, 1), (0, 0), (1, 0)))
 EXAMPLES = {
     "cross_attention.step.end": (END, HIT),
     "cross_attention.step.hit": (HIT, MISS),
@@ -29,24 +24,9 @@ EXAMPLES = {
     "cross_attention.padding.none": (Padded(0, np.array(0)), Padded(2, np.array(0))),
     "cross_attention.padding.moves": (Padded(2, np.array(0.1)), Padded(2, np.array(0))),
 }
-ELSEWHERE = (
-    "cross_attention.own.same",
-    "cross_attention.own.cut",
-    "cross_attention.own.apart",
-    "cross_attention.padding.none",
-)
+ELSEWHERE = ("cross_attention.own.", "cross_attention.padding.none")
 """A model has to speak for its own words, and the bundled ones end every source with a token of their own:
 ``tests/topics/cross_attention/test_pictures.py``."""
-
-
-def _strongest(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
-    row = trace[f"blocks.{layer}.cross.pattern"][head, query].tolist()
-    return len(row) == 1 if claim == "only" else stands_out(row)
-
-
-def _padding(trace: Trace, layer: int, head: int, query: int, claim: str) -> bool:
-    row = trace[f"blocks.{layer}.cross.pattern"][head, query].tolist()
-    return len(row) == 1 if claim == "none" else len(row) > 1 and any(row[max(1, len(row) - 2) :])
 
 
 def _step(trace: Trace, position: int, claim: str) -> bool:
@@ -61,15 +41,15 @@ def shown(trace: Trace) -> Iterator[Shown]:
         return
     chance = seed(repr(trace.ids))
     layer, head, query = chance % trace.n_layers, chance // 7 % trace.config.n_heads, chance // 11 % len(trace)
-    row = trace.row(f"blocks.{layer}.cross.pattern", query, head).numpy()
-    yield Shown(STRONGEST, largest(row), partial(_strongest, trace, layer, head, query))
+    row = trace[f"blocks.{layer}.cross.pattern"][head, query]
+    own, one = row.tolist(), len(row) == 1
+    yield Shown(STRONGEST, largest(row.numpy()), lambda claim: one if claim == "only" else stands_out(own))
     n = min(N_PADDING, len(row) - 1)
     hidden = Padded(n, np.asarray(row[len(row) - n :].sum()))
-    yield Shown(PADDING, hidden, partial(_padding, trace, layer, head, query))
+    yield Shown(PADDING, hidden, lambda claim: one if claim == "none" else any(own[max(1, len(own) - 2) :]))
     if chance % 10 == 0:
-        lm = vm.LanguageModel(name="", model=trace.model, tokenizer=trace.tokenizer, twin=None, folder=Path())
         target = "the big tree was in the park." if chance % 20 else trace.text
-        trace = lm.trace(trace.text, target, target_language=trace.target_language).at("decoder")
+        trace = model_of(trace).trace(trace.text, target, target_language=trace.target_language).at("decoder")
     for position, step in enumerate(decoding(trace)):
-        one = Steps(np.array(step.came is None), np.array(step.hit))
-        yield Shown(STEP, one, partial(_step, trace, position))
+        steps = Steps(np.array(step.came is None), np.array(step.hit))
+        yield Shown(STEP, steps, partial(_step, trace, position))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import torch
 
-from claim_checks import Shown, seed
-from viz_model.island.look import Look
-from viz_model.model.transformer import Transformer
+from claim_checks import Shown, fact, look_at, seed
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.topics.embedding import depth, lookup, nearest, table
 from viz_model.topics.embedding.depth import OwnPart, TwoSentences
 from viz_model.topics.embedding.table import Near
 
-
-def _near(cosine: float) -> Near:
-    return Near(np.array([1]), np.array([cosine]))
+ONE = np.array([1])
 
 
 def _two(*cosines: float) -> TwoSentences:
@@ -32,28 +26,20 @@ def _own(*rank: int) -> OwnPart:
 
 
 EXAMPLES = {
-    "embedding.near.parallel": (_near(0.95), _near(0.8)),
-    "embedding.near.far": (_near(0.2), _near(0.4)),
+    "embedding.near.parallel": (Near(ONE, 0.95 * ONE), Near(ONE, 0.8 * ONE)),
+    "embedding.near.far": (Near(ONE, 0.2 * ONE), Near(ONE, 0.4 * ONE)),
     "embedding.repeated.again": (np.array([1, 3]), np.array([])),
     "embedding.contextual.never": (_two(1.0, 1.0), _two(1.0, 0.99)),
     "embedding.contextual.parts": (_two(1.0, 0.5), _two(0.5, 0.5)),
     "embedding.own.stays": (_own(0, 0), _own(0, 1)),
     "embedding.own.leaves": (_own(0, 5), _own(5, 5)),
 }
-
 ELSEWHERE = ("embedding.contextual.never", "embedding.contextual.parts", "embedding.near.parallel")
 """They need a second sentence, or a byte that few texts end in: tests/topics/embedding/test_pictures.py has them."""
 
 
-@functools.cache
-def _units(model: Transformer) -> torch.Tensor:
-    """The rows of the table, each of length 1: [V, D]."""
-    return torch.nn.functional.normalize(model.embedding.weight.detach().double(), dim=1)
-
-
 def _cosines(trace: Trace, vector: torch.Tensor) -> torch.Tensor:
-    """With all rows of the table: [V]."""
-    return _units(trace.model) @ torch.nn.functional.normalize(vector.double(), dim=0)
+    return torch.cosine_similarity(trace.model.embedding.weight.detach().double(), vector.double()[None])
 
 
 def _nearest(trace: Trace, id: int, claim: str) -> bool:
@@ -65,18 +51,17 @@ def _nearest(trace: Trace, id: int, claim: str) -> bool:
 
 def _decodes(trace: Trace, token: int, claim: str) -> bool:
     """Whether the vector that the head reads is nearest to its own row."""
-    id = trace.own_ids[token]
     cosines = _cosines(trace, trace.row(trace.leaving, token))
-    is_nearest = cosines[id].item() >= cosines.max().item() - 3e-5
-    return is_nearest == (claim == "stays")
+    is_nearest = cosines[trace.own_ids[token]] >= cosines.max() - 3e-5
+    return bool(is_nearest) == (claim == "stays")
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    look, token = Look.at(trace, Texts("en"), "embedding"), len(trace) - 1
+    look, token = look_at(trace, "embedding"), len(trace) - 1
     near = look.once(table.near)
     yield Shown(nearest.NEAR, Near(*(one[token] for one in near)), partial(_nearest, trace, trace.own_ids[token]))
     repeated = np.array(look.once(lookup.repeats))
-    yield Shown(lookup.REPEATED, repeated, lambda claim: len({*trace.own_ids}) < len(trace))
+    yield Shown(lookup.REPEATED, repeated, fact(len({*trace.own_ids}) < len(trace)))
     if seed(str(trace.ids)) % 4:
         return
     found = look.once(depth.of_run)

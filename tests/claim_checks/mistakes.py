@@ -17,7 +17,6 @@ from viz_model.topics.mistakes.exercise import EFFECT
 from viz_model.topics.mistakes.forward import Effect, effect
 
 SAME, OTHER = Effect(5, 0.5, 5, 0.2, 0.1), Effect(5, 0.5, 6, 0.4, 0.1)
-
 EXAMPLES = {
     "mistakes.effect.lost": (Effect(5, 0.5, 0, math.nan, math.nan), SAME),
     "mistakes.effect.same": (SAME, OTHER),

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch.nn import functional as F
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, seed
 from viz_model.measures import kv_cache
 from viz_model.runs.generation import Decoder, Sampling, Step, steps
 from viz_model.runs.trace import Trace
@@ -24,7 +24,6 @@ from viz_model.topics.next_token.repetition import CIRCLES, REPEATS, repeated
 from viz_model.topics.next_token.work import SPARED, WorkView
 
 ALL = Kept(temperature=1.0, n_kept=100, n_vocab=100, n_zero=0)
-
 EXAMPLES = {
     "next_token.kept.greedy": (ALL._replace(temperature=0.0, n_kept=1), ALL._replace(n_kept=1)),
     "next_token.kept.all": (ALL, ALL._replace(n_zero=1)),
@@ -42,7 +41,6 @@ EXAMPLES = {
     "next_token.beam.worse": (Ways(-1.2, -1.0, 3), Ways(-1.0, -1.2, 3)),
     "next_token.times.longer": ((0.001, 0.0012), (0.001, 0.00105)),
 }
-
 ELSEWHERE = ("next_token.times.longer",)
 """Times are measured: ``tests/measures/test_kv_cache.py``."""
 
@@ -65,34 +63,12 @@ def _kept(trace: Trace, sampling: Sampling, claim: str) -> bool:
     return is_open and bool((probs > 0).all()) == (claim == "all")
 
 
-def _first(trace: Trace, position: int, mask_id: int, claim: str) -> bool:
-    ids = torch.tensor([[mask_id if n == position else id for n, id in enumerate(trace.ids)]])
-    with torch.inference_mode():
-        return int(trace.model(ids)[0, position].argmax()) == trace.ids[position]
-
-
 def _after(trace: Trace, ids: Sequence[int]) -> torch.Tensor:
     """The logits after ``ids``, read all at once and without a cache."""
     with torch.inference_mode():
         if len(trace.config.sides) == 1:
             return trace.model(torch.tensor([ids]))[0, -1]
         return trace.model.decode(torch.tensor([ids]), trace.model.encode(torch.tensor([trace.ids])))[0, -1]
-
-
-def _worse(trace: Trace, claim: str) -> bool:
-    """The mean cross-entropy is above that of equal chances for all."""
-    loss = F.cross_entropy(trace["logits"][:-1].double(), torch.tensor(trace.own_ids[1:]))
-    return bool(loss > math.log(trace.config.n_vocab))
-
-
-def _fell(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
-    *before, last = (step.token.id for step in drawn)
-    return int(_after(trace, [*trace.own_ids, *before]).argmax()) == last
-
-
-def _same(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
-    ids = [step.token.id for step in drawn]
-    return all(int(_after(trace, [*trace.own_ids, *ids[:n]]).argmax()) == id for n, id in enumerate(ids))
 
 
 def _circles(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
@@ -113,34 +89,20 @@ def _rises(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
     return bool(by_times[1]) and bool(again) and all(mean > new for mean in again)
 
 
-def _spared(n: int, context: int, claim: str) -> bool:
-    """Without a cache the text is read again for each of ten tokens; with one, each token once."""
-    return n + 9 < sum(n + step for step in range(10)) and n + 9 <= context
-
-
 def _drawn(trace: Trace, sampling: Sampling) -> tuple[Step, ...]:
     source = trace.ids if len(trace.config.sides) > 1 else None
     going = steps(Decoder(trace.model, trace.own_ids, source), trace.tokenizer, sampling, 0)
-    found: list[Step] = []
-    for step in itertools.islice(going, DRAWN):
-        found.append(step)
-        if step.token.id == trace.tokenizer.end_of_text:
-            break
-    return tuple(found)
-
-
-def _ended(trace: Trace, drawn: Sequence[Step], claim: str) -> bool:
-    return trace.tokenizer.controls >= {drawn[-1].token.id}
+    found = list(itertools.islice(going, DRAWN))
+    ids = [step.token.id for step in found]
+    return tuple(found[: ids.index(end) + 1] if (end := trace.tokenizer.end_of_text) in ids else found)
 
 
 def _ways(trace: Trace, best: Sequence[int], greedy: Sequence[int], width: int, claim: str) -> bool:
-    def chance(ids: Sequence[int]) -> float:
-        each = [_after(trace, [*trace.own_ids, *ids[:n]]).double().softmax(-1)[id].item() for n, id in enumerate(ids)]
-        return math.prod(each)
-
-    if claim == "greedy":
-        return width == 1
-    return chance(best) > chance(greedy) if claim == "better" else chance(greedy) > chance(best)
+    ways = [
+        math.prod(_after(trace, [*trace.own_ids, *ids[:n]]).double().softmax(-1)[id].item() for n, id in enumerate(ids))
+        for ids in (best, greedy)
+    ]
+    return {"greedy": width == 1, "better": ways[0] > ways[1], "worse": ways[1] > ways[0]}[claim]
 
 
 def _ids(tree: beam.Tree) -> list[int]:
@@ -150,7 +112,6 @@ def _ids(tree: beam.Tree) -> list[int]:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    """Drawing is dear, so most texts are passed over."""
     chance = seed(trace.text or "") % 40
     if not trace.config.has_logits or trace.side != trace.config.sides[-1] or chance % 4:
         return
@@ -164,16 +125,19 @@ def shown(trace: Trace) -> Iterator[Shown]:
         with torch.inference_mode():
             logits = trace.model(torch.tensor([ids]))[0, position]
         rank = 1 + int((logits > logits[trace.ids[position]]).sum())
-        yield Shown(COVERED, rank, partial(_first, trace, position, mask_id))
+        yield Shown(COVERED, rank, fact(logits.argmax() == trace.ids[position]))
         return
     if len(trace) > 1:
         bits = arrivals.following(trace).bits
-        yield Shown(EVEN, Surprise(float(bits.mean()), trace.config.n_vocab), partial(_worse, trace))
-    reads = kv_cache.reads(trace.config.n_context, len(trace), 10)
-    work = WorkView.of(reads, len(trace))
-    if len(trace) + 9 <= trace.config.n_context:
-        check = partial(_spared, len(trace), trace.config.n_context)
-        yield Shown(SPARED, (work.with_cache, work.without_cache), check)
+        loss = F.cross_entropy(trace["logits"][:-1].double(), torch.tensor(trace.own_ids[1:]))
+        is_worse = loss > math.log(trace.config.n_vocab)  # than equal chances for all
+        yield Shown(EVEN, Surprise(float(bits.mean()), trace.config.n_vocab), fact(is_worse))
+    n = len(trace)
+    if n + 9 <= trace.config.n_context:
+        work = WorkView.of(kv_cache.reads(trace.config.n_context, n, 10), n)
+        # Without a cache the text is read again for each of ten tokens; with one, each token once.
+        less = n + 9 < sum(n + step for step in range(10))
+        yield Shown(SPARED, (work.with_cache, work.without_cache), fact(less))
     if chance or len(trace) + DRAWN > trace.config.n_context:
         return
     trees = {width: beam.search(trace, width) for width in (1, 2, 3, 5)}
@@ -183,10 +147,13 @@ def shown(trace: Trace) -> Iterator[Shown]:
     greedy = _drawn(trace, Sampling(temperature=0.0))
     for sampling in (Sampling(temperature=0.0), Sampling(temperature=0.05), Sampling()):
         drawn = _drawn(trace, sampling)
-        yield Shown(ENDED, drawn[-1].token.id == trace.tokenizer.end_of_text, partial(_ended, trace, drawn))
-        yield Shown(FELL, drawn[-1].rank + 1, partial(_fell, trace, drawn))
+        ids = [step.token.id for step in drawn]
+        first = [_after(trace, [*trace.own_ids, *ids[:n]]).argmax() == id for n, id in enumerate(ids)]
+        ended = ids[-1] == trace.tokenizer.end_of_text
+        yield Shown(ENDED, ended, fact(ids[-1] in trace.tokenizer.controls))
+        yield Shown(FELL, drawn[-1].rank + 1, fact(first[-1]))
         same = next((n for n, (a, b) in enumerate(zip(drawn, greedy, strict=False)) if a.token != b.token), len(greedy))
-        yield Shown(SAME, (same, len(greedy)), partial(_same, trace, drawn))
+        yield Shown(SAME, (same, len(greedy)), fact(all(first)))
         found = repeated(trace.own_ids, drawn)
         yield Shown(CIRCLES, (found.n_repeated, len(drawn)), partial(_circles, trace, drawn))
         yield Shown(REPEATS, found.means, partial(_rises, trace, drawn))

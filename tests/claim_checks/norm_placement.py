@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 
 import torch
 from torch.nn import functional as F
 
 import viz_model as vm
-from claim_checks import Shown, seed
+from claim_checks import Shown, model_of, seed
 from viz_model.config import LayerNorm
 from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Transformer
@@ -50,7 +51,6 @@ EXAMPLES = {
     "norm_placement.ahead.post": (Bits(1.1, 1.0), Bits(1.0, 1.0004)),
     "norm_placement.by_heart.costs": ((0.1, 0.5), (-0.1, 0.5)),
 }
-
 _TRAINING = ("exponent", "blocks", "warmup", "ahead", "by_heart")
 _RANDOM = ("norm_placement.gradient.shrinks", "norm_placement.alike_fresh.pre")
 ELSEWHERE = (*(name for name in EXAMPLES if name.split(".")[1] in _TRAINING), *_RANDOM)
@@ -71,16 +71,19 @@ def _each_reader(trace: Trace) -> list[tuple[torch.Tensor, torch.Tensor, torch.n
     return found
 
 
+def _centered(trace: Trace, x: torch.Tensor) -> torch.Tensor:
+    x = x.double()
+    return x - x.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else x
+
+
 def _shares(trace: Trace, claim: str) -> bool:
     """The part of a norm's output without its shift that comes of the addition: what is lost where it is left out."""
     shares = []
     for x, added, norm in _each_reader(trace):
-        total = (x + added).double()
-        center = total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
-        sigma = ((total - center) ** 2).mean(-1, keepdim=True).add(trace.config.norm.eps).sqrt()
+        total, left = (_centered(trace, v) for v in (x + added, x))
+        sigma = (total**2).mean(-1, keepdim=True).add(trace.config.norm.eps).sqrt()
         scale = norm.get_parameter("weight").double() / sigma
-        offset = x.double().mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else 0
-        whole, kept = scale * (total - center), scale * (x.double() - offset)
+        whole, kept = scale * total, scale * left
         shares.append(1 - F.cosine_similarity(whole, kept, dim=-1) * kept.norm(dim=-1) / whole.norm(dim=-1))
     each = [share.quantile(0.5).item() for share in shares]
     half = len(each) // 2
@@ -97,8 +100,7 @@ def _stretches(trace: Trace, claim: str) -> bool:
 def _order_stays(trace: Trace, claim: str) -> bool:
     x, added, _ = _each_reader(trace)[-1]
     total = x + added
-    centered = total - total.mean(-1, keepdim=True) if isinstance(trace.config.norm, LayerNorm) else total
-    sigma = centered.square().mean(-1, keepdim=True).sqrt()
+    sigma = _centered(trace, total).square().mean(-1, keepdim=True).sqrt().float()
     with torch.inference_mode():
         bare, scaled = (trace.model.head(v[None])[0] for v in (total, total / sigma))
     return bool((bare.argmax(-1) == scaled.argmax(-1)).all())
@@ -121,8 +123,7 @@ def _fresh(trace: Trace) -> Trace:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Transformer(trace.config).eval()
-    lm = _bundled("story-pre-ln")
-    return vm.LanguageModel("fresh", model, trace.tokenizer, None, lm.folder).trace(ids=list(trace.ids))
+    return replace(model_of(trace), model=model).trace(ids=list(trace.ids))
 
 
 def _pull(trace: Trace, claim: str) -> bool:
@@ -138,9 +139,7 @@ def _pull(trace: Trace, claim: str) -> bool:
     return bottom > 10 * top if claim == "grows" else top > 10 * bottom
 
 
-@cache
-def _bundled(name: str) -> vm.LanguageModel:
-    return vm.load(name)
+_bundled = cache(vm.load)
 
 
 def shown(trace: Trace) -> Iterator[Shown]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
+import torch
 
 from claim_checks import Shown, seed
 from viz_model.runs.measures import entropy
@@ -39,31 +39,22 @@ ELSEWHERE = ("overview.next.ends",)
 def _next(trace: Trace, token: int, claim: str) -> bool:
     chances = trace["logits"][token].double().softmax(-1)
     is_end = int(chances.argmax()) == trace.tokenizer.end_of_text
-    return {"ends": is_end, "expects": not is_end, "may_end": is_end}[claim] and (
-        chances.max().item() > 0.4999 if claim != "may_end" else chances.max().item() < 0.5001
-    )
+    best = chances.max().item()
+    return is_end == (claim != "expects") and (best < 0.5001 if claim == "may_end" else best > 0.4999)
 
 
 def _look(trace: Trace, token: int, claim: str) -> bool:
-    weights: dict[int, float] = {}
-    for layer in (n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace):
-        for row in trace[f"blocks.{layer}.attn.pattern"][:, token].tolist():
-            for key, weight in enumerate(row):
-                weights[key] = max(weights.get(key, 0.0), weight)
-    del weights[token]
-    if claim == "none":
-        return not any(weights.values())
-    return max(weights.values()) == max(weight for key, weight in weights.items() if key < token)
+    names = [name for n in range(trace.n_layers) if (name := f"blocks.{n}.attn.pattern") in trace]
+    largest = np.max([np.max(trace[name][:, token].tolist(), axis=0) for name in names], axis=0)
+    largest[token] = 0
+    return not largest.any() if claim == "none" else bool(largest.max() == largest[:token].max())
 
 
 def _sharper(trace: Trace, claim: str) -> bool:
     if claim == "one":
         return len(trace.own_ids) == 1
-    open_ = []
-    for position in (0, len(trace.own_ids) - 1):
-        chances = trace["logits"][position].double().softmax(-1).tolist()
-        open_.append(-sum(p * math.log2(p) for p in chances if p > 0))
-    return open_[1] < open_[0] + 1e-4
+    first, last = torch.distributions.Categorical(logits=trace["logits"][[0, -1]].double()).entropy().tolist()
+    return bool(last < first + 1e-4)
 
 
 def shown(trace: Trace) -> Iterator[Shown]:

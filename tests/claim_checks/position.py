@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 import torch
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, look_at, seed
 from viz_model import config
-from viz_model.island.look import Look
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.topics.position import added, alibi, bias, nothing, rotation, shifted, waves
 from viz_model.topics.position.added import ALIKE
 from viz_model.topics.position.alibi import REACH, Reach
@@ -24,17 +22,11 @@ from viz_model.topics.position.rotation import UNMET
 from viz_model.topics.position.shifted import MOVED, Moved
 from viz_model.topics.position.waves import SLOWEST, Turns
 
-STILL, STIRRED = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4])
-
-
-def _order(own: np.ndarray, bare: np.ndarray = STILL) -> OrderEffect:
-    return OrderEffect(own, bare)
-
-
+STILL, STIRRED, AT_ONCE = np.full(3, 1e-7), np.array([1e-7, 0.2, 0.4]), np.full(3, 0.2)
 EXAMPLES = {
-    "position.order.none": (_order(STILL), _order(STIRRED)),
-    "position.order.later": (_order(STIRRED), _order(STIRRED, STIRRED)),
-    "position.order.at_once": (_order(np.full(3, 0.2)), _order(np.full(3, 0.2), STIRRED)),
+    "position.order.none": (OrderEffect(STILL, STILL), OrderEffect(STIRRED, STILL)),
+    "position.order.later": (OrderEffect(STIRRED, STILL), OrderEffect(STIRRED, STIRRED)),
+    "position.order.at_once": (OrderEffect(AT_ONCE, STILL), OrderEffect(AT_ONCE, STIRRED)),
     "position.alike.distance": (1e-6, 0.02),
     "position.slowest.flat": (Turns(40, 96, 0.004), Turns(96, 96, 1.2)),
     "position.unmet.some": (Turns(9, 16, 0.007), Turns(16, 16, 1.5)),
@@ -44,11 +36,9 @@ EXAMPLES = {
     "position.beyond.worse": (Beyond(3.4, 5.8), Beyond(3.4, 3.45)),
     "position.beyond.same": (Beyond(3.64, 3.62), Beyond(3.64, 3.2)),
 }
-
 # Of other masks than those of a decoder without positions, and of texts that are read on demand:
 # tests/topics/position/test_position.py has all of these.
 ELSEWHERE = ("position.order.none", "position.order.at_once", "position.beyond.worse", "position.beyond.same")
-
 BASE = 10_000.0
 
 
@@ -59,17 +49,9 @@ def _alike(trace: Trace, claim: str) -> bool:
     return all(float(np.ptp(np.diagonal(cosine.numpy(), n))) < 2e-4 for n in range(len(rows)))
 
 
-def _flat(trace: Trace, claim: str) -> bool:
-    """The slowest wave at the last position of the context."""
-    width, last = trace.config.d_model, trace.config.n_context - 1
-    angle = last / BASE ** ((width - 2) / width)
-    return 0 <= math.sin(angle) < 0.32 and math.cos(angle) > 0.95
-
-
-def _unmet(trace: Trace, claim: str) -> bool:
-    """A whole turn of the slowest pair does not fit into the context."""
-    width = trace.config.d_head
-    return trace.config.n_context / BASE ** ((width - 2) / width) < 2 * math.pi
+def _slowest(length: int, width: int) -> float:
+    """The angle that the slowest wave or pair turns through in so many positions."""
+    return length / BASE ** ((width - 2) / width)
 
 
 def _stays(trace: Trace, layer: int, head: int, shift: int, claim: str) -> bool:
@@ -85,18 +67,10 @@ def _stays(trace: Trace, layer: int, head: int, shift: int, claim: str) -> bool:
 
 
 def _nearer(trace: Trace, layer: int, claim: str) -> bool:
-    pattern = trace[f"blocks.{layer}.attn.pattern"].tolist()
-    falls = [2.0 ** (-2 * (h + 1)) for h in range(4)] + [0.5, 0.125]
-    means = [
-        np.mean([sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(pattern[head])])
-        for head in (falls.index(max(falls)), falls.index(min(falls)))
-    ]
-    return bool(means[0] < means[1])
-
-
-def _diagonals(trace: Trace, layer: int, claim: str) -> bool:
-    bias = trace[f"blocks.{layer}.attn.bias"]
-    return all(bias.diagonal(n, 1, 2).std(-1, correction=0).max() < 1e-4 for n in range(bias.shape[-1]))
+    pattern = trace[f"blocks.{layer}.attn.pattern"]  # of six heads, whose slopes are 2⁻², 2⁻⁴, 2⁻⁶, 2⁻⁸, 2⁻¹, 2⁻³
+    away = torch.tensor([[abs(i - j) for j in range(len(trace))] for i in range(len(trace))])
+    means = (pattern * away).sum(-1).mean(-1)
+    return bool(means[4] < means[3])
 
 
 @torch.inference_mode()
@@ -122,17 +96,20 @@ def _mask_tells(trace: Trace, claim: str) -> bool:
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    look = Look.at(trace, Texts("en"), "position")
+    look = look_at(trace, "position")
     match trace.config.position:
         case config.Sinusoidal():
-            yield Shown(SLOWEST, waves.turns(trace.config), partial(_flat, trace))
+            last = _slowest(trace.config.n_context - 1, trace.config.d_model)
+            flat = 0 <= math.sin(last) < 0.32 and math.cos(last) > 0.95
+            yield Shown(SLOWEST, waves.turns(trace.config), fact(flat))
             yield Shown(ALIKE, look.once(added.alike).spread, partial(_alike, trace))
         case config.Learned():
             yield Shown(ALIKE, look.once(added.alike).spread, partial(_alike, trace))
         case config.Rope():
-            yield Shown(UNMET, rotation.turns(look), partial(_unmet, trace))
+            whole = _slowest(trace.config.n_context, trace.config.d_head)
+            yield Shown(UNMET, rotation.turns(look), fact(whole < 2 * math.pi))
             if not trace.config.attends:  # of the layers that do, the last one
-                look = Look.at(trace, Texts("en"), "position", layer=trace.n_layers - 1, one=True)
+                look = look_at(trace, "position", layer=trace.n_layers - 1, one=True)
             look.options.update(shift="700", pair="0", key="0")  # type: ignore[attr-defined]
             moved = shifted.shifted(look).moved
             for n, layer in enumerate(look.layers):
@@ -147,8 +124,8 @@ def shown(trace: Trace) -> Iterator[Shown]:
             effect = None if dear else nothing.order_effect(trace)
             if effect is not None and not np.isnan(effect.own_mask[-1]).any():
                 yield Shown(ORDER, OrderEffect(*(values[-1] for values in effect)), partial(_mask_tells, trace))
-        case _:
-            pass
     if look.has("attn.bias"):
         change = bias.along_diagonals(look.every("attn.bias"))
-        yield Shown(BIAS, float(change[0]), partial(_diagonals, trace, look.layers[0]))
+        own = trace[f"blocks.{look.layers[0]}.attn.bias"]
+        level = all(own.diagonal(n, 1, 2).std(-1, correction=0).max() < 1e-4 for n in range(own.shape[-1]))
+        yield Shown(BIAS, float(change[0]), fact(level))

@@ -19,10 +19,7 @@ from claim_checks import TOPICS, checks, verdicts
 from claim_checks.texts import texts
 from viz_model.runs.trace import Trace
 
-
-@functools.cache
-def model(name: str) -> vm.LanguageModel:
-    return vm.load(name)
+model = functools.cache(vm.load)
 
 
 def run(lm: vm.LanguageModel, text: str) -> Trace | None:

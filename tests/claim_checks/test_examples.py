@@ -16,12 +16,6 @@ EVERY = [(topic, verdict) for topic in TOPICS for verdict in verdicts(topic).val
 CLAIMS = [(topic, verdict, claim) for topic, verdict in EVERY for claim in verdict.claims]
 
 
-def test_names_are_unique() -> None:
-    names = [f"{verdict.name}.{claim.name}" for _, verdict, claim in CLAIMS]
-    assert len({*names}) == len(names)
-    assert all(name.startswith(f"{topic}.") for topic, verdict in EVERY for name in [verdict.name])
-
-
 @pytest.mark.parametrize(("topic", "verdict", "claim"), CLAIMS, ids=lambda part: getattr(part, "name", part))
 def test_a_claim_holds_where_it_should_and_nowhere_else(topic: str, verdict: Verdict[Any], claim: Claim[Any]) -> None:
     said, unsaid = checks(topic).EXAMPLES[f"{verdict.name}.{claim.name}"]

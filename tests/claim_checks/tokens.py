@@ -8,10 +8,8 @@ from functools import partial
 
 import torch
 
-from claim_checks import Shown
-from viz_model.island.look import Look
+from claim_checks import Shown, fact, look_at
 from viz_model.runs.trace import Trace
-from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import ByteLevel, Token, cl100k_base
 from viz_model.topics.tokens import cuts, cutting, splitting, stretches
 from viz_model.topics.tokens.cuts import CUTS, OTHER
@@ -21,7 +19,6 @@ from viz_model.topics.tokens.textbook import ROWS, Rows, rows
 from viz_model.topics.tokens.word import JOINS
 
 TABLE = Rows(n=1000, alike=tuple(range(11)), length=3.0, lengths=(0.5, 0.7, 3.0), shared=True)
-
 EXAMPLES = {
     "tokens.cuts.all": ((6, 6), (5, 6)),
     "tokens.cuts.none": ((0, 6), (1, 6)),
@@ -36,8 +33,7 @@ EXAMPLES = {
 
 
 def _spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    edges = [0, *itertools.accumulate(len(token.bytes) for token in tokens)]
-    return list(itertools.pairwise(edges))
+    return list(itertools.pairwise([0, *itertools.accumulate(len(token.bytes) for token in tokens)]))
 
 
 def _cuts(ours: Sequence[Token], theirs: Sequence[Token], claim: str) -> bool:
@@ -52,29 +48,16 @@ def _token(ours: Sequence[Token], theirs: Sequence[Token], place: int, claim: st
     return (start, stop) not in _spans(theirs) and any(a < stop and start < b for a, b in _spans(theirs))
 
 
-def _joins(parts: Sequence[bytes], known: frozenset[bytes], claim: str) -> bool:
-    return any(a + b in known for a, b in itertools.pairwise(parts))
-
-
-def _rows(trace: Trace, claim: str) -> bool:
-    weight, model = trace.model.embedding.weight.detach(), trace.model
-    alike = torch.tensor(rows(model).alike)
-    directions = torch.nn.functional.normalize(weight[alike], dim=-1)
-    cosines = directions @ directions.T
-    shares = model.unembedding.weight.data_ptr() == weight.data_ptr()
-    return shares and len(alike) > 0.01 * len(weight) and bool((cosines >= 0.9899).all(-1).any())
-
-
 def _form(trace: Trace, found: Sequence[stretches.Stretch], claim: str) -> bool:
-    def tokens(words: Sequence[str]) -> int:
-        return sum(len(trace.tokenizer.encode(word, special=False)) for word in words)
-
-    own, other = tokens([one.text for one in found]), tokens([one.other for one in found])
+    own, other = (
+        sum(len(trace.tokenizer.encode(word, special=False)) for word in words)
+        for words in zip(*((one.text, one.other) for one in found), strict=True)
+    )
     return own < other if claim == "dearer" else own > other
 
 
 def shown(trace: Trace) -> Iterator[Shown]:
-    look = Look.at(trace, Texts("en"), "tokens", token=len(trace) // 2)
+    look = look_at(trace, "tokens", token=len(trace) // 2)
     found = cuts.view(look, cl100k_base())
     if found is not None:
         upper = found.upper.tokens
@@ -91,14 +74,19 @@ def shown(trace: Trace) -> Iterator[Shown]:
         for split in splitting.splits(tokenizer, trace.text[:40])[:2]:
             for step in (0, len(split.joins)):
                 can = sum(pair.rank is not None for pair in split.pairs(step))
-                yield Shown(JOINS, can, partial(_joins, split.parts(step), known))
+                joins = any(a + b in known for a, b in itertools.pairwise(split.parts(step)))
+                yield Shown(JOINS, can, fact(joins))
     if trace.text and tokenizer.rule is not None and stretches.is_chinese(trace.text):
         cut = stretches.stretches(trace.text, tokenizer)
         longest = max((len(one.text.strip()) for one in cut if stretches.is_chinese(one.text)), default=1)
         is_single = all(len(one.text.strip()) == 1 for one in cut if stretches.is_chinese(one.text))
-        yield Shown(LENGTH, longest, lambda claim: is_single)
+        yield Shown(LENGTH, longest, fact(is_single))
         if other := [one for one in cut if one.form]:
             counts = sum(len(one.tokens) for one in other), sum(len(one.others) for one in other)
             yield Shown(FORM, counts, partial(_form, trace, other))
     if trace.text == "the " * 5:
-        yield Shown(ROWS, rows(trace.model), partial(_rows, trace))
+        view, model = rows(trace.model), trace.model
+        weight = model.embedding.weight.detach()
+        directions = torch.nn.functional.normalize(weight[list(view.alike)], dim=-1)
+        is_one = ((directions @ directions.T) >= 0.9899).all(-1).any() and len(directions) > 0.01 * len(weight)
+        yield Shown(ROWS, view, fact(is_one and model.unembedding.weight.data_ptr() == weight.data_ptr()))

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import math
+import operator
+import statistics
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-from claim_checks import Shown, seed
+from claim_checks import Shown, fact, seed
 from viz_model.runs.trace import Trace
 from viz_model.topics.training_lab.course import Course, Gradients
 from viz_model.topics.training_lab.ignored import EQUAL, LEFT_OUT, Ignored
 from viz_model.topics.training_lab.tuned import Change, Tuned
 
-RUN = Course(
-    done=100,
-    guessing=9.01,
-    frequencies=4.98,
-    known=5.15,
-    first=9.6,
-    last=6.0,
-    peak=9.6,
-    peak_at=1,
-    held_first=9.6,
-    held_last=6.0,
-    held_best=6.0,
-    held_best_at=100,
-    at_best=6.0,
-    right=0.1,
+_LOSSES: dict[str, Any] = dict.fromkeys(("last", "held_last", "held_best", "at_best"), 6.0) | dict.fromkeys(
+    ("first", "peak"), 9.6
 )
+_KNOWN: dict[str, Any] = {"guessing": 9.01, "frequencies": 4.98, "known": 5.15, "right": 0.1}
+RUN = Course(done=100, peak_at=1, held_first=9.6, held_best_at=100, **_LOSSES, **_KNOWN)
 HARDER = RUN._replace(held_best=5.0, held_best_at=40)
 NORMS = Gradients(
     done=100, clipped=3, clip=1.0, began=2.0, whole=0.7, largest=3.0, largest_at=1, top=11, low=0.3, high=0.4
 )
 FELL, ROSE, SAME = Change(5.5, 0.3), Change(3.0, 5.0), Change(3.0, 3.01)
 ROWS = Ignored(targets=(5, 6, 7, 8), nats=(4.0, 2.0, 1.0, 1.0), n_ignored=1, computed=4 / 3)
-
 EXAMPLES = {
     "training_lab.course.broken": (RUN._replace(broken=True), RUN),
     # A loss on held-out text that rises while the other falls is no divergence.
@@ -66,30 +57,16 @@ EXAMPLES = {
 ELSEWHERE = tuple(name for name in EXAMPLES if name.split(".")[1] not in ("ignored_equal", "left_out"))
 
 
-def _nats(trace: Trace, most: int) -> list[float]:
-    """−ln p of each next token, from the probabilities of the run."""
-    ids = trace.own_ids[: most + 1]
-    return [-math.log(trace.row("probs", n)[id].item()) for n, id in enumerate(ids[1:])]
-
-
-def _equal(trace: Trace, loss: Ignored, claim: str) -> bool:
-    asked = _nats(trace, len(loss.targets))[loss.n_ignored :]
-    return math.isclose(sum(asked) / len(asked), loss.computed, rel_tol=1e-4, abs_tol=1e-4)
-
-
-def _left_out(trace: Trace, loss: Ignored, claim: str) -> bool:
-    nats = _nats(trace, len(loss.targets))
-    out, rest = nats[: loss.n_ignored], nats[loss.n_ignored :]
-    without, left = sum(rest) / len(rest), sum(out) / len(out)
-    return left > without if claim == "easier" else left < without
-
-
 def shown(trace: Trace) -> Iterator[Shown]:
     if seed(trace.text or "") % 4:
         return
     for n_ignored in (1, 4):
         loss = Ignored.of(trace, n_ignored)
         if loss is not None:
-            yield Shown(EQUAL, loss, partial(_equal, trace, loss))
+            ids = trace.own_ids[1 : len(loss.targets) + 1]
+            nats = [-math.log(trace.row("probs", n)[id].item()) for n, id in enumerate(ids)]
+            rest = statistics.fmean(nats[loss.n_ignored :])
+            yield Shown(EQUAL, loss, fact(math.isclose(rest, loss.computed, rel_tol=1e-4, abs_tol=1e-4)))
             if loss.n_ignored:
-                yield Shown(LEFT_OUT, loss, partial(_left_out, trace, loss))
+                left = statistics.fmean(nats[: loss.n_ignored])
+                yield Shown(LEFT_OUT, loss, partial(operator.eq, "easier" if left > rest else "harder"))

@@ -33,7 +33,6 @@ EXAMPLES = {
     "units.removed.worse": (LossChange(0.004, 0.001), LossChange(0.002, 0.001)),
     "units.removed.better": (LossChange(-0.004, 0.001), LossChange(-0.002, 0.001)),
 }
-
 ELSEWHERE = ("units.role.first", "units.role.induction", "units.removed.better")
 """Of heads that the story decoders do not have; and of neurons, which each test run would measure anew."""
 
@@ -55,26 +54,8 @@ def _role(trace: Trace, layer: int, head: int, claim: str) -> bool:
 
 
 def _fires(trace: Trace, layer: int, neuron: int, claim: str) -> bool:
-    found, wanted = dict[str, torch.Tensor](), f"blocks.{layer}.ffn.act"
-
-    class Tap:
-        def __init__(self, prefix: str = "") -> None:
-            self.prefix = prefix
-
-        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
-            if self.prefix + name == wanted:  # all values of so many texts are a gigabyte
-                found[wanted] = value
-            return value
-
-        def at(self, prefix: str) -> Tap:
-            return Tap(f"{self.prefix}{prefix}.")
-
-        def changes(self, name: str) -> bool:
-            return False
-
-    with torch.inference_mode():
-        trace.model.vectors(_sample(trace)["ids"][::16].long(), tap=Tap())
-    share = float((found[wanted][..., neuron] > 0).float().mean())
+    runs = (record(trace.model, trace.tokenizer, ids) for ids in _sample(trace)["ids"][::16].long().tolist())
+    share = float(torch.cat([run[f"blocks.{layer}.ffn.act"][:, neuron] > 0 for run in runs]).float().mean())
     return {"never": share == 0, "rarely": share < 0.07, "often": share > 0.45}[claim]
 
 

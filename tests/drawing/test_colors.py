@@ -1,13 +1,14 @@
-"""Colors are told apart by everybody, on a light page and on a dark one."""
+"""Colors are told apart by everybody, on a light page and on a dark one, and so is what a legend names."""
 
 from __future__ import annotations
 
 import tomllib
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
+from app_driver import figures, open_page
 from coloraide import Color
 
 from viz_model.drawing import theme
@@ -70,3 +71,41 @@ def test_symbols_in_the_color_of_their_role_can_be_read(page: Literal["light", "
 
 def test_white_can_be_read_on_what_is_written_on_in_white() -> None:
     assert Color(theme.ROLES["pattern"]).contrast("white") >= 4.5
+
+
+class Mark(NamedTuple):
+    """What stands for a name in a legend: its form, its color, and how much of the page shines through."""
+
+    form: tuple[object, ...]
+    color: str
+    opacity: float
+
+    def on(self, page: str, sight: str | None) -> Color:
+        color = Color(self.color)
+        color["alpha"] = float(color["alpha"]) * self.opacity
+        return seen(Color.layer([color, theme.PAGES[page]], space="srgb").to_string(), sight)
+
+
+def legend(figure: dict[str, Any]) -> dict[str, Mark]:
+    """The first mark of each name in a figure's legend, unless each of its points has a color of its own."""
+    found: dict[str, Mark] = {}
+    for trace in figure["data"] if figure["layout"].get("showlegend", True) else ():
+        line, marker = trace.get("line", {}), trace.get("marker", {})
+        drawn = trace["type"] == "scatter" and "lines" in trace.get("mode", "")
+        color = (line if drawn else marker).get("color")
+        if isinstance(color, str) and trace.get("name") and trace.get("showlegend", True):
+            look = line.get("dash", "solid"), marker.get("symbol"), marker.get("pattern", {}).get("shape")
+            opacity = 1 if drawn else marker.get("opacity", 1)
+            solid = trace.get("opacity", 1) * opacity if isinstance(opacity, float) else 1
+            found.setdefault(trace["name"], Mark((trace["type"], trace.get("mode"), *look), color, solid))
+    return found
+
+
+@pytest.mark.parametrize("page", ["norm_placement", "cost"])
+def test_what_a_legend_names_is_told_apart_by_color_or_form(page: str) -> None:
+    app = open_page(page, {"text": "The cat sat on the mat", "layer": "1"})
+    pairs = [pair for figure in figures(app) for pair in combinations(legend(figure).values(), 2)]
+    assert pairs
+    for one, other in [pair for pair in pairs if pair[0].form == pair[1].form]:
+        for ground, sight in product(theme.PAGES, SIGHTS):
+            assert one.on(ground, sight).delta_e(other.on(ground, sight), method="2000") >= APART, (one, other)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import base64
 import csv
-import dataclasses
 import io
 import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 import pypdfium2
 import pytest
 import scenes
-from svg_files import found, numbers, one, scene
+from svg_files import found, one, scene
 
 from viz_model.drawing import plotted, theme
-from viz_model.drawing.scene import Cells, Items, Key, Labels, Path, Rect, Run, Scene, Select, Text, files
+from viz_model.drawing.scene import Cells, Items, Labels, Path, Rect, Scene, Text, files
 from viz_model.drawing.scene.files import written
 from viz_model.drawing.scene.html import html
 from viz_model.drawing.scene.numbers import numbers as numbers_files
@@ -71,22 +69,6 @@ def test_many_cells_are_an_image_with_a_pixel_each() -> None:
     assert looks == ["image-rendering:pixelated", None, "image-rendering:pixelated"]
 
 
-def test_bars_reach_back_lines_join_and_labels_make_room() -> None:
-    ends = np.array([[0.0, 5.0], [1.0, -5.0]])
-    drawn = scene(
-        Rect(id="r", x=50, y=10, width=-20, height=8, fill="ffn", act=Select(head=1), label="told"),
-        Path(id="p", x=ends, y=np.array([[0, 1.0], [0, 9.0]]), stroke="muted", curve="link"),
-        Labels(id="l", texts=[f"name {n}" for n in range(40)], length=(1, 0), marked=7),
-    )
-    (bar,) = [part for part in found(drawn, "rect", width=200) if part.get("fill") == PALETTES["light"]["ffn"]]
-    assert float(bar.get("x", "")) == 30 and float(bar.get("width", "")) == 20
-    (path,) = [part for part in found(drawn, "path", width=200) if "C" in part.get("d", "")]
-    assert path.get("d") == "M5,1C100,1 100,9 195,9"
-    names = found(drawn, "text", width=200)
-    bold = [name.text for name in names if name.get("font-weight")]
-    assert bold == ["name 7"] and len(names) < 40
-
-
 def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> None:
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     page = html(scene(Cells(id="c", height=40, values=values)), "zh")
@@ -98,102 +80,8 @@ def test_an_html_file_holds_the_module_and_the_numbers_and_fetches_nothing() -> 
     np.testing.assert_array_equal(scenes.read(base64.b64decode(data)).mark("c")["values"], values)
 
 
-def test_heading_legend_and_note_stand_round_the_panels() -> None:
-    sign = Rect(id="k", width=28, height=14, fill="key")
-    keys = [Key(name=((Run("plain "), Run("bold", bold=True)),), marks=[sign]) for _ in range(9)]
-    framed = dataclasses.replace(scene(width=300), heading="Over it", keys=keys, note="under it " * 20)
-    root = ET.fromstring(svg(framed, 400))
-    assert len(found(framed, "rect", width=400)) == 9
-    written = ["".join(part.itertext()) for part in found(framed, "text", width=400)]
-    assert written[0] == "Over it" and written[1:10] == ["plain bold"] * 9
-    assert " ".join(written[10:]) == ("under it " * 20).strip() and len(written) > 12
-    bare = float(ET.fromstring(svg(scene(width=300), 400)).get("height", ""))
-    assert float(root.get("height", "")) > bare + 5 * 20
-
-
-@pytest.mark.parametrize("as_lengths", [False, True])
-def test_bars_stand_where_their_values_say(as_lengths: bool) -> None:
-    values, zero = np.array([3.0, -2.0, np.nan]), 50.0
-    left = np.array([[0.0, 10], [0.5, 0], [1, -10]]) if as_lengths else np.array([10.0, 100, 190])
-    bars = Items(
-        id="b",
-        x=left,
-        y=np.full(3, zero) * (values / values),
-        width=np.full(3, 20.0),
-        height=-10 * values,
-        fill=["ffn", "key", "key"],
-        stroke="ink",
-        thick=[0, 2, 1],
-        opacity=0.5,
-    )
-    up, down = found(scene(bars), "rect", width=200)
-    assert numbers(up, "x", "y", "width", "height") == [10, 20, 20, 30]
-    assert numbers(down, "x", "y", "width", "height") == [100, 50, 20, 20]
-    light = PALETTES["light"]
-    assert [up.get("fill"), down.get("fill"), down.get("stroke")] == [light["ffn"], light["key"], light["ink"]]
-    assert up.get("stroke") is None and up.get("fill-opacity") == "0.5" and down.get("stroke-width") == "2"
-
-
-@pytest.mark.parametrize("slant", ["/", "\\"])
-def test_lines_across_a_bar_end_at_its_edges(slant: Literal["/", "\\"]) -> None:
-    x, y, width, height = (np.array([n]) for n in (10.0, 5.0, 20.0, 8.0))
-    path = one(scene(Items(id="b", x=x, y=y, width=width, height=height, fill="key", hatch="ink", slant=slant)), "path")
-    ends = np.array([[float(n) for n in pair.split(",")] for pair in re.split("[ML]", path.get("d", ""))[1:]])
-    assert len(ends) == 8 and path.get("stroke") == PALETTES["light"]["ink"]
-    assert ends[:, 0].min() >= 10 and ends[:, 0].max() <= 30 and ends[:, 1].min() >= 5 and ends[:, 1].max() <= 13
-    falls = np.sign(np.diff(ends.reshape(-1, 2, 2), axis=1)[:, 0]).prod(axis=1)
-    assert set(falls) == {-1.0 if slant == "/" else 1.0}
-
-
-def test_points_have_their_symbol_and_size() -> None:
-    names = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "line-ns", "circle-open", ""]
-    points = Items(id="p", x=np.arange(10.0), y=np.arange(10.0), symbol=names, size=[*range(10, 20)], fill="key")
-    drawn = found(scene(points), "path")
-    assert len(drawn) == 9, "what is only pointed at is not drawn"
-    for part, name, n in zip(drawn, names, range(10), strict=False):
-        assert part.get("transform") == f"translate({n},{n})"
-        corners = np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", part.get("d", "")), float)
-        reach = (10 + n) / 2
-        assert 0.8 * reach <= np.abs(corners).max() <= 1.3 * reach
-        is_line = name in ("x", "line-ns", "circle-open")
-        hue = PALETTES["light"]["key"]
-        assert (part.get("fill"), part.get("stroke")) == (("none", hue) if is_line else (hue, "none"))
-
-
-def test_an_arrow_ends_in_its_head_and_a_gap_breaks_the_line() -> None:
-    xs = np.array([10.0, 50, np.nan, 60, 100])
-    arrow = Path(id="p", x=xs, y=np.where(np.isnan(xs), np.nan, 30.0), stroke="muted", head=10)
-    line, head = found(scene(arrow), "path")
-    assert line.get("d") == "M10,30L50,30M60,30L93,30"
-    assert head.get("d") == "M100,30L90,34.5L90,25.5Z" and head.get("fill") == PALETTES["light"]["muted"]
-
-
-def test_runs_keep_their_look_and_lines_stand_under_each_other() -> None:
-    words = ((Run("a "), Run("b", bold=True)), (Run("猫", fill="ffn"),))
-    text = one(scene(Text(id="t", text=words, x=7, y=50, size=20, mono=True)), "text")
-    first, bold, second = list(text)
-    assert [part.text for part in text] == ["a ", "b", "猫"] and "monospace" in text.get("font-family", "")
-    assert bold.get("font-weight") == "700" and bold.get("x") is None
-    assert second.get("fill") == PALETTES["light"]["ffn"] and numbers(second, "x") == numbers(first, "x") == [7]
-    assert (numbers(first, "y")[0], numbers(second, "y")[0]) == (37.5, 62.5)
-
-
 def test_what_no_file_may_hold_is_replaced() -> None:
     assert one(scene(Text(id="t", text="a\x00b\ud800 <&")), "text").text == "a\ufffdb\ufffd <&"
-
-
-def test_stops_color_by_the_nearer_one_and_what_is_empty_stays_so() -> None:
-    stops = [(0.0, "key", 0.0), (1.0, "key", 1.0), (3.0, "#112233", 0.5)]
-    values = np.array([-1.0, 0.5, 1.5, 2.5, 9.0, np.nan])
-    cells = Cells(id="c", height=20, values=values, look="stops", stops=stops, empty=True)
-    shapes = found(scene(cells), "rect", width=600)
-    key = PALETTES["light"]["key"]
-    looks = [(part.get("fill"), float(part.get("fill-opacity", ""))) for part in shapes]
-    assert looks == [(key, 0.5), (key, 0.875), ("#112233", 0.625), ("#112233", 0.5)]
-    assert [numbers(part, "x")[0] for part in shapes] == [100, 200, 300, 400]
-    many = Cells(id="c", height=60, values=np.tile(values, (400, 1)), look="stops", stops=stops, empty=False)
-    ground, lines = (part.get("d", "") for part in found(scene(many), "path", width=600))
-    assert ground.count("M") == 400 and lines.count("M") >= 400 and len(found(scene(many), "image")) == 1
 
 
 CAPTION = "story-pre-ln · “The cat sat.” · blocks.0.attn.pattern [2 × 2] · https://example.org/?" + "a=1&" * 60
@@ -208,22 +96,12 @@ def picture() -> Scene:
     )
 
 
-def pdf_of(data: bytes) -> tuple[str, tuple[float, float]]:
-    """The text of the only page of a PDF, and its size in points."""
-    (page,) = pypdfium2.PdfDocument(data)
-    return page.get_textpage().get_text_range(), page.get_size()
-
-
 def test_a_pdf_holds_its_text_as_text_and_is_as_large_as_was_asked() -> None:
-    said, (width, height) = pdf_of(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    (page,) = pypdfium2.PdfDocument(written(picture(), "pdf", width_mm=85, theme="paper", caption=CAPTION))
+    said, (width, height) = page.get_textpage().get_text_range(), page.get_size()
     assert width == pytest.approx(85 / 25.4 * 72, abs=0.1) and height > 75
     assert {"注意力 √dₖ −1", "猫", "The"} <= set(re.split(r"[\r\n]+", said))
     assert re.sub(r"\s", "", CAPTION) in re.sub(r"\s", "", said), "the caption is there to the end of its link"
-
-
-def test_a_png_has_two_pixels_for_one() -> None:
-    data = written(picture(), "png", width=400)
-    assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 800
 
 
 def test_an_svg_names_its_size_in_millimetres_and_its_caption() -> None:
@@ -252,12 +130,8 @@ def test_chinese_without_a_font_for_it_is_refused_and_english_is_not(monkeypatch
     assert "猫" in written(picture(), "svg").decode()
 
 
-def table(scene: Scene) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(numbers_files(scene))))
-
-
 def test_a_table_has_every_digit_of_every_cell_by_its_row_and_column() -> None:
-    lines = table(picture())
+    lines = list(csv.DictReader(io.StringIO(numbers_files(picture()))))
     assert [(line["row"], line["column"]) for line in lines] == [("The", "a"), ("The", "b"), ("猫", "a"), ("猫", "b")]
     assert lines[1]["value"] == ""
     assert np.float32(lines[2]["value"]) == np.float32(1 / 3) and np.float32(lines[0]["value"]) == np.float32(0.1)
@@ -296,22 +170,6 @@ def test_points_stand_along_linear_and_logarithmic_axes() -> None:
     assert np.asarray(marked.x)[0, 0] == named.x[0] == 0.5
     assert [key.name for key in scene.keys] == ["a <b>", "c"]
     assert svg(scene, 600).count("here") == 1
-
-
-@pytest.mark.parametrize("mode", ["stack", "group"])
-def test_bars_stand_on_each_other_or_side_by_side(mode: str) -> None:
-    figure = go.Figure(layout={"barmode": mode, "yaxis": {"range": [0, 1]}})
-    figure.add_bar(x=["a", "b"], y=[0.25, 0.5], name="one", marker={"color": theme.ROLES["key"]})
-    figure.add_bar(x=["a", "b"], y=[0.5, 0.25], name="two", marker={"pattern": {"shape": "/"}})
-    scene = plotted.scene("x.y", "a picture", figure)
-    one, two = _mark(scene, "bars.0"), _mark(scene, "bars.1")
-    assert isinstance(one, Items) and isinstance(two, Items) and one.height is not None and two.width is not None
-    whole = one.height[1] * 2
-    np.testing.assert_allclose(one.height, [whole / 4, whole / 2], rtol=1e-5)
-    below = one.height if mode == "stack" else 0
-    np.testing.assert_allclose(one.y + one.height - two.y - two.height, below, atol=1e-3)
-    assert (two.x[0, 0] == one.x[0, 0]) == (mode == "stack")
-    assert two.hatch == "ink" and one.hatch is None
 
 
 def test_what_is_not_known_is_refused() -> None:

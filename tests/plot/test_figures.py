@@ -7,7 +7,6 @@ import csv
 import dataclasses
 import inspect
 import io
-import pickle
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -54,7 +53,6 @@ def drawn(model: str, name: str, **options: Any) -> Figure:
 
 
 def written(file: str) -> list[str]:
-    """What an SVG file says."""
     return ["".join(part.itertext()) for part in ET.fromstring(file).iter("{http://www.w3.org/2000/svg}text")]
 
 
@@ -106,21 +104,8 @@ def test_a_png_is_twice_as_sharp_and_a_name_says_which_file(tmp_path: Path) -> N
     assert written(figure.save(tmp_path / "x.svg", link=link).read_text("utf-8"))[-1].endswith(link)
 
 
-# What a figure holds
-
-
 def same(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, atol=1e-6)
-
-
-def test_cross_attention_is_read_from_the_decoder_whichever_stack_is_seen() -> None:
-    trace = run("translate-2017")
-    pattern = trace["decoder.blocks.1.cross.pattern"]
-    same(drawn("translate-2017", "cross").data.values, pattern[2])
-    same(vm.plot.cross(trace.at("encoder"), 1, None).data.values, pattern.mean(0))
-    own = vm.plot.head(trace, 1, 2), vm.plot.head(trace, 1, 2, stack="encoder")
-    same(np.nan_to_num(own[0].data.values), trace["decoder.blocks.1.attn.pattern"][2])
-    same(own[1].data.values, trace["encoder.blocks.1.attn.pattern"][2])
 
 
 def test_an_encoder_is_asked_for_a_token_that_it_does_not_see() -> None:
@@ -134,11 +119,6 @@ def test_an_encoder_is_asked_for_a_token_that_it_does_not_see() -> None:
     assert choice.marked_token.id == trace.ids[position]
     same(vm.plot.attribution(trace, position).data.total, logits.max())
 
-
-"""The picture of the position page that each scheme is drawn by."""
-
-
-# The same picture as on a page
 
 OF_PAGE = {
     "overview": {"picture": "overview"},
@@ -163,7 +143,6 @@ def plain(sent: scenes.Sent, number: Callable[[Any], Any] = np.asarray) -> Any:
 
 
 def about(value: Any) -> Any:
-    """As close as numbers are sent to the browser."""
     return pytest.approx(value, rel=2e-3, abs=2e-3, nan_ok=True)
 
 
@@ -210,9 +189,6 @@ def test_runs_of_unlike_models_and_of_a_change_are_compared() -> None:
     assert changed.data.names == ("story-pre-ln", "story-pre-ln (head-off.1.2)") and "(head-off.1.2)" in changed.caption
     english, french = (vm.load("translate-2017").trace("She reads.", target_language=to) for to in ("zh", "fr"))
     assert vm.plot.compare(english, french, stack="encoder").data.apart is not None
-
-
-# In a notebook
 
 
 def test_a_figure_shows_itself_in_a_frame_of_its_own() -> None:
@@ -309,12 +285,6 @@ def test_figures_in_a_grid_are_one_file(tmp_path: Path) -> None:
         vm.plot.grid([])
 
 
-def test_a_figure_goes_to_another_process() -> None:
-    figure = vm.plot.heads(run("story-pre-ln"), 1)
-    again = pickle.loads(pickle.dumps(figure))
-    assert again.svg() == figure.svg() and again.caption == figure.caption
-
-
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("head", {"layer": 4, "head": 0}, "layer: there are layers 0 to 3, not 4"),
     ("head", {"layer": 0, "head": -7}, "head: there are heads 0 to 5, not -7"),
@@ -329,34 +299,16 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("attribution", {"target": 10**6}, "target: 1000000 is not a token of this vocabulary"),
     ("attribution", {"target": 5, "rival": 5}, "rival: a token is not compared with itself"),
 ]
+OF_A_STACK = [
+    ("next_tokens", {"stack": "encoder"}, "next_tokens: the encoder of this model ends in vectors"),
+    ("attribution", {"stack": "encoder", "target": "a"}, "target: the encoder ends in vectors"),
+]
+EVERY = [*(("story-pre-ln", *one) for one in REFUSED), *(("translate-2017", *one) for one in OF_A_STACK)]
 
 
-@pytest.mark.parametrize(("name", "asked", "message"), REFUSED)
-def test_what_there_is_not_is_refused_with_what_there_is(name: str, asked: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("model", "name", "asked", "message"), EVERY)
+def test_what_there_is_not_is_refused_with_what_there_is(
+    model: str, name: str, asked: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        getattr(vm.plot, name)(run("story-pre-ln"), **asked)
-
-
-def test_what_a_stack_does_not_say_is_refused() -> None:
-    translator = run("translate-2017")
-    for name in ("next_tokens", "logit_lens"):
-        with pytest.raises(ValueError, match=f"{name}: the encoder of this model ends in vectors"):
-            getattr(vm.plot, name)(translator, stack="encoder")
-    with pytest.raises(ValueError, match="target: the encoder ends in vectors"):
-        vm.plot.attribution(translator, target="a", stack="encoder")
-    with pytest.raises(TypeError, match="trace: a run of a model"):
-        vm.plot.overview("The cat")  # type: ignore[arg-type]
-
-
-def test_where_a_decoder_looks_in_a_picture_is_painted_for_each_word() -> None:
-    trace = run("read-digits")
-    pattern = trace["decoder.blocks.1.cross.pattern"]  # [H, Tq, Ts]
-    for head, weights in ((2, pattern[2]), (None, pattern.mean(0))):
-        made = vm.plot.painted(trace, 1, head, token=1)
-        same(made.data.weights, weights)
-        assert made.data.writes[:2] == ("three", ",·") and made.data.pixels.shape == (28, 84)
-        same(vm.plot.cross(trace, 1, head).data.values, weights)
-    with pytest.raises(ValueError, match="head: expected a number"):
-        vm.plot.painted(run("digits-vit"), 1, None)
-    with pytest.raises(ValueError, match="embedding: this model reads a picture"):
-        vm.plot.embedding(trace, stack="encoder")
+        getattr(vm.plot, name)(run(model), **asked)

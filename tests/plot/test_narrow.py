@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -64,15 +65,10 @@ def drawn(name: str, trace: vm.Trace, lang: str) -> Figure:
     return make(trace, *beside, **place, lang=lang, theme="paper")
 
 
-def check(figure: Figure) -> None:
-    for width in (COLUMN, PAGE):
-        found = written_boxes.read(figure.svg(width / MILLIMETRES))
+@pytest.mark.parametrize(("model", "name"), CASES)
+def test_a_narrow_figure_is_whole(model: str, name: str) -> None:
+    for lang, width in itertools.product(("en", "zh"), (COLUMN, PAGE)):
+        found = written_boxes.read(drawn(name, unusual(model), lang).svg(width / MILLIMETRES))
         assert not written_boxes.beyond(found), width
         assert not written_boxes.touching(found), width
         assert min(box.size for box in found.boxes) >= SMALLEST
-
-
-@pytest.mark.parametrize(("model", "name"), CASES)
-def test_a_narrow_figure_is_whole(model: str, name: str) -> None:
-    for lang in ("en", "zh"):
-        check(drawn(name, unusual(model), lang))

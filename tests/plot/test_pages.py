@@ -49,7 +49,6 @@ def message(html: str) -> dict[str, Any]:
 
 
 def every(value: Any, kind: str) -> list[dict[str, Any]]:
-    """All parts of a kind, however deep."""
     match value:
         case dict():
             own = [value] if value.get("kind") == kind else []

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterator
 from typing import Any
 
 import islands
 import numpy as np
 import pytest
-import streamlit as st
 from app_driver import answer, messages, open_page, said, tell
 from tiny_models import describe, few, language_model, run_both
 
@@ -95,33 +92,15 @@ def test_the_depth_from_which_a_word_no_longer_decides() -> None:
     assert leaves(1, 0.9) is None and leaves(0.1, 0.2) == 0
 
 
-@every
-def test_the_map_of_differences_begins_where_the_edit_is(config: ModelConfig) -> None:
-    side = config.sides[-1]
-    plain = run_both(language_model(config)).at(side)
-    found = breaking.spread(plain, rerun(plain, [edits.Skip(layer=1, part="attn")]))
-    assert found.sites[0] == "embed.out" and len(found.sites) == plain.n_layers + 1
-    assert not found.values[:2].any() and found.values[2].all()
-    gap = rerun(plain, [edits.Skip(layer=1, part="attn")])[found.sites[2]] - plain[found.sites[2]]
-    assert found.values[2, 1] == pytest.approx(float(gap[1].norm() / plain[found.sites[2]][1].norm()), rel=1e-4)
-
-
 TEXT = "The cat sat on the mat"
 OF_WORDS = [dataclasses.replace(config, n_vocab=8192, n_context=32) for config in few()[::2]]
 PAIRS = [(config, side) for config in OF_WORDS for side in config.sides]
-loaded = functools.cache(vm.load)
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    yield
-    st.cache_resource.clear()
 
 
 def looking(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look:
     asked = {name: more.pop(name) for name in ("layer", "head", "token") & more.keys()}
     place = {"layer": 1, "head": 2, "token": 3, **asked}
-    return dataclasses.replace(islands.look(plain, PAGE, lang, **place), options={"experiment": experiment, **more})
+    return islands.look(plain, PAGE, lang, {"experiment": experiment, **more}, **place)
 
 
 def tried(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Look | None:
@@ -133,14 +112,10 @@ def tried(plain: vm.Trace, experiment: str, lang: str = "en", **more: Any) -> Lo
     options = {**before.options, **made["options"]}
     (edit,) = made["edits"]
     if isinstance(edit, edits.PatchResidual):  # the other run is a model's own
-        trace = loaded(plain.name).trace(plain.text, edits=[edit])
+        trace = vm.load(plain.name).trace(plain.text, edits=[edit])
     else:
         trace = rerun(plain, [edit])
     return dataclasses.replace(before, trace=trace, options=options, unedited=before, _read={})
-
-
-def told(look: Look, page: Any = PAGE, **place: int) -> str:
-    return "\n".join(islands.sentences(page, look, **place))
 
 
 @pytest.mark.parametrize(("config", "side"), PAIRS, ids=[f"{describe(c)}-{s}" for c, s in PAIRS])
@@ -148,7 +123,7 @@ def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None
     plain = run_both(language_model(config), 8).at(side)
     for n, (name, experiment) in enumerate(EXPERIMENTS.items()):
         before = looking(plain, name)
-        asked = told(before)
+        asked = islands.told(PAGE, before)
         message(PAGE, before, Arrays())
         lab = lab_of(before)
         if (lack := experiment.lacks(lab)) is not None:
@@ -160,7 +135,7 @@ def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None
             continue
         assert isinstance(after.trace.edits[0], experiment.edit)
         message(PAGE, after, Arrays())
-        found = told(after)
+        found = islands.told(PAGE, after)
         assert "{{" not in found and ("Measured" in found or "测得" in found), name
         assert sum(isinstance(one, Scene | Plot) for one in islands.made(PAGE, after)) == 3, name
 
@@ -172,10 +147,10 @@ def kl(before: vm.Trace, after: vm.Trace, position: int) -> float:
 
 @pytest.mark.parametrize("token", [1, 3, 5])
 def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
-    look = tried(loaded("story-pre-ln").trace(TEXT), "head")
+    look = tried(vm.load("story-pre-ln").trace(TEXT), "head")
     assert look is not None
     plain, after = look.plain.trace, look.trace
-    lines = told(look, token=token)
+    lines = islands.told(PAGE, look, token=token)
     off = [edits.AblateHead(layer=n // 6, head=n % 6) for n in range(24)]
     costs = [kl(plain, rerun(plain, [edit]), token) for edit in off]
     most = int(np.argmax(costs))
@@ -187,19 +162,6 @@ def test_what_is_said_of_a_token_is_measured_there(token: int) -> None:
     scenes = islands.pictures(PAGE, look, token=token)
     cells = next(mark for mark in scenes["ablations.heads"].panels[0].marks if mark.id == "cells")
     assert np.allclose(np.asarray(cells.values).ravel(), costs, atol=1e-4)  # type: ignore[union-attr]
-
-
-def test_an_expert_is_taken_out_and_another_asked_alone() -> None:
-    run = loaded("story-moe").trace(TEXT)
-    look = tried(run, "expert")
-    assert look is not None
-    edit = look.trace.edits[0]
-    assert isinstance(edit, edits.ExpertOff)
-    assert edit.expert == int(run["blocks.1.ffn.chosen"][3].argmax())
-    costs = [kl(run, rerun(run, [edits.ExpertOff(layer=1, expert=n)]), 3) for n in range(8)]
-    assert f"expert {int(np.argmax(costs))} " in told(look) and f"({max(costs):.3f} bits)" in told(look)
-    rows = [one for one in islands.made(PAGE, look) if isinstance(one, Buttons) and one.name.startswith("expert")]
-    assert [one.buttons[2].change["edits"] for one in rows] == ["expert-off.1.2", "expert-only.1.2"]
 
 
 def test_a_press_makes_the_change_and_another_takes_it_back() -> None:
@@ -219,31 +181,33 @@ def test_a_press_makes_the_change_and_another_takes_it_back() -> None:
 
 
 def test_another_sentence_is_taken_from_the_address() -> None:
-    run = loaded("story-pre-ln").trace("The cat sat")
+    run = vm.load("story-pre-ln").trace("The cat sat")
     look = tried(run, "patch", word="1", other="The dog sat", token=2)
     assert look is not None
     (edit,) = look.trace.edits
     assert isinstance(edit, edits.PatchResidual) and edit.from_text == "The dog sat" and edit.position == 1
-    assert "Measured" in told(look)
-    other = loaded("story-pre-ln").trace("The dog sat")
+    assert "Measured" in islands.told(PAGE, look)
+    other = vm.load("story-pre-ln").trace("The dog sat")
     (moved,) = breaking.patches(run, other, [4], [2], breaking.place(run, 2))
     drawn = islands.pictures(PAGE, look)["ablations.patching"]
     cells = next(mark for mark in drawn.panels[0].marks if mark.id == "cells")
     assert float(np.asarray(cells.values)[0, -1]) == pytest.approx(moved[0], abs=1e-4)  # type: ignore[union-attr]
     longer = looking(run, "patch", other="A much longer sentence than that one", token=2)
-    assert "must differ from yours and have as many tokens: 3" in told(longer) and not trying.press(longer)
+    assert "must differ from yours and have as many tokens: 3" in islands.told(PAGE, longer) and not trying.press(
+        longer
+    )
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_classes_of_a_picture_stand_before_and_after(lang: str) -> None:
-    lm = loaded("digits-vit")
+    lm = vm.load("digits-vit")
     run = lm.trace(examples.of(lm, "en")[0])
     for name, edit in (("position", edits.NoPosition()), ("head", edits.AblateHead(layer=1, head=2))):
-        before = dataclasses.replace(islands.look(run, PICTURES, lang, layer=1, head=2), options={"experiment": name})
+        before = islands.look(run, PICTURES, lang, {"experiment": name}, layer=1, head=2)
         (press,) = [one for one in islands.made(PICTURES, before) if isinstance(one, Buttons) and one.name == "try"]
         assert edits.parse(resolved(press.buttons[0].change["edits"], before.place)) == (edit,)
         changed = lm.trace(run.text, edits=[edit])
         after = dataclasses.replace(before, trace=changed, unedited=before, _read={})
-        lines = told(after, PICTURES)
+        lines = islands.told(PICTURES, after)
         assert "{{" not in lines and f"{changed['class.probs'].max():.1%}" in lines
         assert len(islands.pictures(PICTURES, after)["ablations.classes"].panels) == 4

@@ -10,31 +10,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiers
-import torch
 from pairs import pairs
-from tiny_models import describe, few, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
-from viz_model import explain
 from viz_model.config import ModelConfig, Rope
-from viz_model.drawing.scene import Cells, Items, Rect, Scene, seen
-from viz_model.explain.scores import At
+from viz_model.drawing.scene import Cells, Scene, seen
 from viz_model.island.look import Look, is_long
 from viz_model.island.query import MOST_KEYS, steps
-from viz_model.island.why import MOST_TERMS, About
+from viz_model.island.why import About
 from viz_model.runs.edits import AblateHead
-from viz_model.topics import attention, cross_attention
-from viz_model.topics.attention import PAGE, PICTURES, between_words, buffer, carries, head, heads, query
+from viz_model.topics import attention
+from viz_model.topics.attention import PAGE, between_words, carries, heads, query
 from viz_model.topics.attention import weights as care
 from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
 LAYER = 1
-AT = f"blocks.{LAYER}.attn."
 
 
 @pytest.fixture(params=variants(), ids=describe)
 def look(request: pytest.FixtureRequest) -> Look:
-    """A look at a run of a model of any variant, seen from its last stack."""
     trace = run_both(language_model(request.param), length=8).at(request.param.sides[-1])
     return islands.look(trace, PAGE, layer=LAYER, head=2, token=3)
 
@@ -85,33 +80,6 @@ def test_the_steps_of_a_query_are_those_of_the_run(layer: int, head: int, token:
         np.testing.assert_allclose(values, trace[f"{at}{known[name]}"][head, token].numpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_every_matrix_of_a_head_is_as_recorded_and_follows_the_paper(look: Look) -> None:
-    config, n, found = look.config, len(look), {}
-    for name in head.known(look, head.CHAIN):
-        found[name] = cells(drawn(look, lambda look, name=name: head.of_one(look, name), head=1))  # type: ignore[misc]
-        assert found[name].shape == ((n, config.d_head) if name in head.VECTORS else (n, n))
-    assert ("bias" in found) == (config.position.acts_on == "scores")
-    assert ("capped" in found) == (config.score_cap is not None)
-    np.testing.assert_allclose(found["products"], found["q"] @ found["k"].T, rtol=1e-4, atol=1e-4)
-    for name in ("scores", "masked"):
-        np.testing.assert_array_equal(found[name], look.trace[AT + name][1].numpy())
-    weights = np.exp(found["masked"] - found["masked"].max(-1, keepdims=True))
-    pattern = np.nan_to_num(found["pattern"])
-    np.testing.assert_allclose(pattern, weights / weights.sum(-1, keepdims=True), atol=1e-5)
-    np.testing.assert_allclose(found["z"], pattern @ found["v"], atol=1e-4)
-
-
-def test_the_heads_side_by_side_make_the_output(look: Look) -> None:
-    pictures, o = islands.pictures(PAGE, look), look.trace.stack.block(LAYER).attn.o
-    marks = pictures["attention.together.out"].panels[0].marks
-    rows = [np.ravel(mark.values) for mark in marks if isinstance(mark, Cells)]
-    np.testing.assert_allclose(np.sum(rows[:-1], axis=0), rows[-1], atol=1e-4)
-    np.testing.assert_array_equal(rows[-1], look.trace.row(f"{AT}out", 3).numpy())
-    mixed = cells(pictures["attention.together.row"], "cells.0").ravel()
-    expected = mixed @ o.weight.detach().numpy().T + (0 if o.bias is None else o.bias.detach().numpy())
-    np.testing.assert_allclose(expected, rows[-1], atol=1e-4)
-
-
 @pytest.mark.parametrize("token", [0, 20, 59])
 def test_steps_of_a_long_text_show_the_keys_of_most_weight(token: int, bundled: vm.LanguageModel) -> None:
     look = islands.look(bundled.trace(ids=list(range(60))), PAGE, layer=1, head=2, token=token)
@@ -135,35 +103,6 @@ def test_a_long_text_is_pooled_and_says_so(bundled: vm.LanguageModel) -> None:
         assert small[row, column] == square.max()
 
 
-def test_a_patch_is_painted_with_its_own_weights() -> None:
-    levels = np.zeros((28, 28), np.uint8)
-    levels[8:20, 12:16] = 255
-    trace = vm.load("digits-vit").trace(levels)
-    look = islands.look(trace, PICTURES, layer=2, head=1, token=5)
-    marks = islands.pictures(PICTURES, look)["attention.painted"].panels[0].marks
-    rows = [np.ravel(mark.values) for mark in marks if isinstance(mark, Cells) and mark.id.startswith("row.")]
-    np.testing.assert_allclose(np.concatenate(rows), trace["blocks.2.attn.pattern"][1, 5, 1:].numpy(), rtol=1e-6)
-    assert all("{{" not in line for line in islands.sentences(PICTURES, look))
-
-
-def test_what_is_read_times_the_matrices_is_what_is_drawn(look: Look) -> None:
-    config, block = look.config, look.trace.stack.block(1)
-    scene = islands.pictures(PAGE, look)["attention.projected"]
-    cells = {mark.id: np.asarray(mark.values) for mark in scene.panels[0].marks if isinstance(mark, Cells)}
-    group = config.kv_head(2)
-    for letter, n in (("q", 2), ("k", group), ("v", group)):
-        own = slice(n * config.d_head, (n + 1) * config.d_head)
-        layer: torch.nn.Linear = getattr(block.attn, letter)
-        matrix = layer.weight[own].T.numpy()
-        bias = 0 if layer.bias is None else layer.bias[own].numpy()
-        np.testing.assert_allclose(cells["x"] @ matrix + bias, cells[f"made.{letter}"], atol=1e-4)
-        # Of a matrix with more rows than pixels a cell is the number furthest from 0 of those it stands for.
-        deep = -(-len(matrix) // len(cells[f"w.{letter}"]))
-        parts = np.split(matrix, range(deep, len(matrix), deep))
-        furthest = np.stack([np.take_along_axis(p, np.abs(p).argmax(0)[None], 0)[0] for p in parts])
-        np.testing.assert_allclose(np.abs(cells[f"w.{letter}"]), np.abs(furthest), atol=1e-6)
-
-
 def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) -> None:
     found, trace, config = carries.carried(look.narrow), look.trace, look.config
     pattern, v = trace["blocks.1.attn.pattern"][2, 3], trace["blocks.1.attn.v"][config.kv_head(2)]
@@ -172,29 +111,13 @@ def test_a_head_adds_its_weighted_value_through_the_output_matrix(look: Look) ->
     w_o = trace.stack.block(1).attn.o.weight[:, 2 * config.d_head : 3 * config.d_head]
     assert found.added[0, 2, 3] == pytest.approx(float((pattern[key] * (w_o @ v[key])).norm()), abs=1e-4)
     assert found.update[0, 3] == pytest.approx(float(trace["blocks.1.attn.out"][3].norm()), abs=1e-5)
-    marks = {mark.id: mark for mark in seen(carries.draw(look), look.place).panels[0].marks if isinstance(mark, Rect)}
-    lengths = found.streams[:, 3]
-    thick = np.array([float(np.asarray(marks[f"to.{n}"].width)) for n in range(len(lengths))])
-    np.testing.assert_allclose(thick / thick[0], lengths / lengths[0], rtol=1e-4)
-
-
-def test_the_mask_takes_the_text_out_of_the_context() -> None:
-    look = islands.look(vm.load("story-pre-ln").trace("Tom had a cat"), PAGE)
-    scene = buffer.draw(look)
-    assert scene is not None
-    sides = {mark.id: mark.width for mark in scene.panels[0].marks if isinstance(mark, Rect)}
-    assert sides["text"] / sides["whole"] == pytest.approx(len(look) / look.config.n_context)  # type: ignore[operator]
-    said = " ".join(islands.one(buffer.tell(look), look.place))
-    assert "256" in said and str(int(look.trace.mask(0).sum())) in said
-    assert not buffer.has(islands.look(vm.load("story-bert").trace("Tom had a cat"), PAGE))
 
 
 CHINESE = "小猫坐在垫子上，看着小狗"
 
 
 def look_at(text: str, words: str = "", name: str = "story-pre-ln") -> Look:
-    look = islands.look(vm.load(name).trace(text), PAGE, layer=1, head=2)
-    return replace(look, options={**look.options, "words": words})
+    return islands.look(vm.load(name).trace(text), PAGE, options={"words": words}, layer=1, head=2)
 
 
 def word_cells(look: Look) -> Cells:
@@ -226,19 +149,6 @@ def test_chinese_words_are_those_that_are_written() -> None:
     assert " ".join(name.partition(": ")[2] for name in word_cells(look).rows) == "小猫 坐在 垫子上 ， 看着 小狗"
     other = look_at(CHINESE, "小猫 坐在 椅子上")
     assert between_words.draw(other) is None and "not the words" in told(other)
-
-
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_what_arrives_is_the_length_of_the_weighted_vector(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[-1])
-    found = care.value_weighted(trace, 1)
-    head, query = config.n_heads - 1, len(trace) - 1
-    w_o = trace.stack.block(1).attn.o.weight[:, config.d_head * head : config.d_head * (head + 1)]
-    vectors = trace.head("blocks.1.attn.v", head) @ w_o.T  # [T, D]
-    expected = trace["blocks.1.attn.pattern"][head, query] * vectors.norm(dim=-1)
-    np.testing.assert_allclose(found.lengths[head, query], expected.numpy(), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found.shares.sum(-1), 1, rtol=1e-6)
-    assert not found.weights[:, ~found.visible].any()
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -273,39 +183,6 @@ def test_groups_are_read_off_the_tokens() -> None:
     assert not any(sign.isalnum() for label in marks for sign in label)
     assert found["first"] == (0,) and "marks" not in found
     assert "punctuation" not in care.groups(language_model(config).trace("The cat"))
-
-
-@pytest.mark.parametrize("config", few(), ids=describe)
-def test_the_terms_sum_to_what_sets_a_key_apart(config: vm.ModelConfig) -> None:
-    trace = run_both(language_model(config), length=8).at(config.sides[-1])
-    kinds: tuple[At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
-    for at in kinds:
-        page = attention.PAGE if at == "attn" else cross_attention.PAGE
-        look = replace(islands.look(trace, page, layer=1, head=2, token=3), options={"key": "1"})
-        found = About(at).why(look)
-        score = explain.score(trace, layer=1, head=2, query=3, key=1, attention=at)
-        assert found.total == pytest.approx(score.total)
-        assert found.apart == pytest.approx(score.total - score.shared, abs=1e-4)
-        than = About(at).why(replace(look, options={"key": "1", "than": "0"}))
-        other = explain.score(trace, layer=1, head=2, query=3, key=0, attention=at)
-        assert than.apart == pytest.approx(score.total - other.total, abs=1e-4)
-        assert than.products.sum() == pytest.approx(score.products.sum() - other.products.sum(), abs=1e-5)
-
-
-def test_bars_are_the_largest_pairs_and_what_is_left_and_lead_to_heads() -> None:
-    trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog.")
-    look = islands.look(trace, attention.PAGE, layer=2, head=1, token=6)
-    about = About("attn")
-    found = about.why(look)
-    scene = about.draw(look)
-    bars = next(mark for mark in scene.panels[0].marks if isinstance(mark, Items))
-    largest = sorted(found.products.ravel().tolist(), key=abs, reverse=True)[:MOST_TERMS]
-    rest = found.products.sum() - sum(largest)
-    np.testing.assert_allclose(scene.series[0].values, [*largest, rest], rtol=1e-4, atol=1e-5)
-    picked = [one for one in bars.picks if one is not None]
-    assert picked and all(set(one) == {"layer", "head"} and one["layer"] < 2 for one in picked)
-    cells = next(mark for mark in about.cells(look).panels[0].marks if isinstance(mark, Cells))
-    assert np.asarray(cells.values).sum() == pytest.approx(found.products.sum(), abs=1e-4)
 
 
 def test_asked_without_a_key_it_is_the_one_that_is_read_most() -> None:

@@ -13,7 +13,7 @@ from tiny_models import language_model, mixed
 from viz_model.config import Attending, DeltaNet, ShortConv
 from viz_model.drawing.scene import Cells
 from viz_model.island.look import Look
-from viz_model.measures import kv_cache, states
+from viz_model.measures import states
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -43,18 +43,6 @@ def test_the_pictures_of_tokens_hold_what_the_run_has() -> None:
     np.testing.assert_allclose(cells["attention.memory"].values[:2], [alpha, beta], atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [1, 7, 400])
-def test_bytes_are_those_of_a_cache_that_was_filled(n: int) -> None:
-    config = replace(WIDE, n_context=512)
-    cache = (model := language_model(config).model).new_cache()
-    with torch.inference_mode():
-        model(torch.zeros(1, n, dtype=torch.long), cache=cache)
-    held = [x for block in cache for x in (block.attn.k, block.attn.v, *block.mixed.values()) if x is not None]
-    kept = constant.Kept.of(config, n)
-    assert kept.here[0] == sum(x.numel() * x.element_size() for x in held)
-    assert kept.here[1] == kv_cache.cache(config, n, config.n_kv_heads, 4).total
-
-
 def test_the_length_from_which_on_states_take_less_is_the_first_one() -> None:
     for config in (WIDE, replace(WIDE, n_layers=3, mixers=(DeltaNet(), Attending(), DeltaNet()))):
         even = constant.Kept.of(config, 5).even
@@ -73,21 +61,6 @@ def test_what_cannot_be_asked_is_said(text: str) -> None:
     found = look(facts=text or ".")
     assert recall.draw(found) is None
     assert islands.one(recall.tell(found), found.place)[0].startswith("Write at least two sentences")
-
-
-def test_each_point_is_what_the_model_says_after_the_facts_so_far() -> None:
-    found = look()
-    told = recall.measure(found, "The cat is red. The dog is blue. The bird is small.")
-    assert told is not None and len(told.known) == 3 and told.asked == "The cat is"
-    tokenizer, model = found.trace.tokenizer, found.trace.model
-    word = tokenizer.encode("The cat is red")[-1]
-    with torch.inference_mode():
-        for n, between in enumerate(("", " The dog is blue.", " The dog is blue. The bird is small.")):
-            after = f"The cat is red.{between} The cat is", f"{between} The cat is".strip()
-            probs = [model(torch.tensor([tokenizer.encode(text)]))[0, -1].softmax(-1) for text in after]
-            assert told.known[n] == pytest.approx(float(probs[0][word]), rel=1e-4)
-            assert told.guessed[n] == pytest.approx(float(probs[1][word]), rel=1e-4)
-            assert told.says[n] == tokenizer.token(int(probs[0].argmax())).label
 
 
 CONVOLVING = [one for one in TEXTUAL if any(isinstance(mixer, ShortConv) for mixer in one.mixers)]
@@ -122,16 +95,3 @@ def test_shares_are_those_of_the_run_without_each_input(n: int) -> None:
             without[token] = 0
             gone = written(entered) - written(without)
             torch.testing.assert_close(found[:, token], (gone * whole).sum(-1), atol=1e-4, rtol=1e-4)
-
-
-def test_cells_are_the_shares_and_nothing_further_back_has_one() -> None:
-    shown, found = (
-        islands.pictures(PAGE_OF_STATES, Look.at(run(0), Texts("en"), "attention", layer=0, token=3, one=True)),
-        states.proportions(run(0), 0)[0],
-    )
-    cells = next(mark for mark in shown["attention.reads"].panels[0].marks if isinstance(mark, Cells))
-    far = np.subtract.outer(np.arange(len(found)), np.arange(len(found)))
-    hidden = (far < 0) | (far >= 3)
-    assert np.isnan(cells.values[hidden]).all() and not found[hidden].any()
-    np.testing.assert_allclose(cells.values[~hidden], found[~hidden], atol=1e-6)
-    np.testing.assert_allclose(np.abs(found).sum(-1), 1, atol=1e-5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import islands
@@ -12,22 +11,19 @@ import numpy as np
 import pytest
 import streamlit as st
 from app_driver import address, answer, island_lines, offer, open_page
-from tiny_models import describe, few, language_model, run_both, tiny_config
+from tiny_models import describe, few, language_model, run_both
 
 import viz_model as vm
 from viz_model import config as choices
 from viz_model import explain, images
 from viz_model.app import examples
 from viz_model.config import ModelConfig
-from viz_model.drawing.scene import Cells, Items, Path, Rect, Scene, Texts
-from viz_model.explain import sums
+from viz_model.drawing.scene import Cells, Items, Path
 from viz_model.explain.routes import SOURCES
-from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
-from viz_model.measures import lens
 from viz_model.runs.edits import AblateHead
-from viz_model.topics.attribution import PAGE, PICTURES, depth, grid, neurons, patches, pushes, routes, waterfall
+from viz_model.topics.attribution import PAGE, PICTURES, depth, neurons, patches, pushes, routes, waterfall
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
@@ -35,13 +31,8 @@ every = pytest.mark.parametrize("config", WITH_LOGITS, ids=describe)
 
 
 def looked(config: ModelConfig, **options: str) -> Look:
-    look = islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, token=3)
-    return dataclasses.replace(look, options={"word": "#5", "against": "average", **options})
-
-
-def mark(scene: Scene, name: str) -> object:
-    (found,) = [mark for panel in scene.panels for mark in panel.marks if mark.id == name]
-    return found
+    options = {"word": "#5", "against": "average", **options}
+    return islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, options=options, token=3)
 
 
 @every
@@ -55,72 +46,19 @@ def test_the_waterfall_ends_at_the_total(config: ModelConfig) -> None:
     assert starts[-1] == 0 and lengths[-1] == found.total
     assert (starts + lengths)[4] == pytest.approx(found.total, abs=1e-4)
     assert list(np.abs(view.values)) == sorted(np.abs(found.values), reverse=True)[:4]
-    drawn = islands.pictures(PAGE, look)["attribution.sum"]
-    shown, bars = waterfall.sum_view(found), mark(drawn, "bars.0")
-    assert isinstance(bars, Items)
-    np.testing.assert_allclose(drawn.series[0].values, shown.steps()[1])
-    begins, ends = (np.asarray(x) @ np.array([900.0, 1.0]) for x in (bars.x, np.asarray(bars.x) + bars.width))
-    np.testing.assert_allclose(begins[1:-1], ends[:-2], atol=0.05)
-    assert ends[-1] == pytest.approx(ends[-2], abs=0.05) and begins[-1] == pytest.approx(begins[0], abs=0.05)
-    assert bars.picks[0]["part"] == found.parts[shown.shown[0]].site and bars.picks[-1] is None
-
-
-@every
-def test_the_grid_holds_every_head_and_layer(config: ModelConfig) -> None:
-    look = looked(config)
-    found = asked(look).answer
-    values, columns = grid.values(found), grid.columns(found)
-    n_attentions = 2 if config.kind == "encoder_decoder" else 1
-    assert values.shape == (config.n_layers, n_attentions * config.n_heads + 1) and columns[-1] == ("ffn", None)
-    assert values[1, -1] == found.of(Part("ffn", 1))
-    assert values[0, config.n_heads - 1] == found.of(Part("head", 0, config.n_heads - 1, "attn"))
-    assert values.sum() == pytest.approx(found.by_kind()["attention"] + found.by_kind()["ffn"])
-    drawn = islands.pictures(PAGE, look, layer=1, head=config.n_heads - 1)["attribution.grid"]
-    cells, chosen = mark(drawn, "cells"), mark(drawn, "chosen")
-    assert isinstance(cells, Items) and isinstance(chosen, Rect)
-    assert cells.picks[-1] == {"part": f"blocks.{config.n_layers - 1}.ffn.out"}
-    picked = {"layer": 1, "head": config.n_heads - 1, "part": f"blocks.1.attn.head_out[{config.n_heads - 1}]"}
-    place = columns.index(("attn", config.n_heads - 1)) + len(columns)
-    assert picked.items() <= cells.picks[place].items()
-    assert chosen.x == pytest.approx(tuple(np.asarray(cells.x)[place] - [0, 1]), abs=1e-4)
 
 
 def test_pushes_are_the_extremes() -> None:
     pushed = np.linspace(-1, 1, 101)
     assert pushes.extremes(pushed).tolist() == [100, 99, 98, 97, 96, 95, 0, 1, 2, 3, 4, 5]
     assert pushes.rank(pushed, 98) == 3
-    look = looked(tiny_config(), part="blocks.1.ffn.out")
-    question = asked(look)
-    way, row = question.decomposition, question.decomposition.row(Part("ffn", 1))
-    own = sums.pushes(look.trace, way, way.written[row][None], way.passed[row])[0]
-    drawn = islands.pictures(PAGE, look)["attribution.pushes_part"]
-    np.testing.assert_allclose(drawn.series[0].values, own[pushes.extremes(own)], atol=1e-6)
-    assert list(drawn.series[0].at) == [look.trace.tokenizer.token(int(n)).label for n in pushes.extremes(own)]
-
-
-@every
-def test_the_lens_marks_what_is_own_and_what_is_final(config: ModelConfig) -> None:
-    look = looked(config)
-    trace, view = look.trace, depth.view(asked(look).look)
-    seen = lens.look(trace, range(trace.n_layers + 1), view.positions.tolist())
-    assert view.positions[view.selected] == 3 and view.final[:, -1].all()
-    for row, place in enumerate(view.positions):
-        assert (view.own[row] == (seen.ids[:, row] == trace.own_ids[place])).all()
-    decided = view.seen.decided
-    assert (view.final[:, decided:].mean(0) > 0.5).all() and (not decided or view.final[:, decided - 1].mean() <= 0.5)
-    assert view.seen.own == tuple(view.own.sum(0)) and view.seen.final == tuple(view.final.sum(0))
-    drawn = islands.pictures(PAGE, look)["attribution.lens"]
-    cells, tokens = mark(drawn, "cells"), mark(drawn, "words")
-    assert isinstance(cells, Cells) and isinstance(tokens, Texts)
-    np.testing.assert_allclose(cells.values, seen.probs.T, atol=1e-6)
-    assert sum(not isinstance(text, str) and text[0][0].bold for text in tokens.texts) == view.final.sum()
 
 
 def test_two_lenses_stand_side_by_side_and_either_follows_a_token() -> None:
     trace = vm.load("story-post-ln").trace("Tom had a cat. The cat")
     look = islands.look(trace, PAGE)
     drawn = islands.pictures(PAGE, look)
-    plain, fitted = (mark(drawn[f"attribution.{name}"], "cells") for name in ("lens", "lens_fitted"))
+    plain, fitted = (islands.mark(drawn[f"attribution.{name}"], "cells") for name in ("lens", "lens_fitted"))
     assert isinstance(plain, Cells) and isinstance(fitted, Cells)
     said = explain.lens(trace, 1).softmax(-1).max(-1).values
     np.testing.assert_allclose(np.asarray(fitted.values)[:, 1], said, atol=1e-5)
@@ -136,20 +74,12 @@ def test_neurons_are_ranked_over_all_layers() -> None:
     added = np.array([[0.1, -3.0, 0.0], [2.0, 0.5, np.nan]])
     layers, numbers = neurons.ranked(added, 3)
     assert list(zip(layers.tolist(), numbers.tolist(), strict=True)) == [(0, 1), (1, 0), (1, 1)]
-    look = looked(tiny_config())
-    question = asked(look)
-    values = sums.neurons(look.trace, question.decomposition, question.answer)
-    drawn = islands.pictures(PAGE, look)["attribution.neurons"]
-    np.testing.assert_allclose(np.abs(drawn.series[0].values), np.sort(np.abs(values.ravel()))[::-1][:8])
-    bars = mark(drawn, "bars.0")
-    layer, number = map(int, next(iter(bars.picks))["neuron"].split("."))  # type: ignore[attr-defined]
-    assert values[layer, number] == drawn.series[0].values[0]
 
 
 def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> None:
     lm = vm.load("digits-vit")
     trace = lm.trace(images.decode(examples.of(lm, "en")[0]))
-    look = dataclasses.replace(islands.look(trace, PICTURES), options={"class": "4"})
+    look = islands.look(trace, PICTURES, options={"class": "4"})
     lost = patches.without_heads(trace, (1,))
     off = lm.trace(trace.text, edits=[vm.edits.AblateHead(layer=1, head=2)])
     np.testing.assert_allclose(lost[0, 2], trace["class.logits"] - off["class.logits"], atol=1e-4)
@@ -164,13 +94,9 @@ def test_a_patch_and_a_head_are_worth_what_the_logit_loses_without_them() -> Non
     assert f"{look.names[1 + best]}" in words and f"{worth.lost[best, 4]:+.2f}" in words
 
 
-def look(trace: vm.Trace, **options: Any) -> Look:
-    return replace(islands.look(trace, PAGE, token=-1), options=options)
-
-
 @pytest.mark.parametrize("config", [c for c in few() if c.has_logits], ids=describe)
 def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> None:
-    here = look(run_both(language_model(config), length=8).at(config.sides[-1]))
+    here = islands.look(run_both(language_model(config), length=8).at(config.sides[-1]), PAGE, token=-1)
     question = asked(here)
     seen, found = routes.view(question), routes.found(question)
     answers = [n for n, (_, reader) in enumerate(seen.edges) if reader is None]
@@ -187,19 +113,19 @@ def test_lines_are_the_edges_of_the_largest_routes(config: vm.ModelConfig) -> No
 
 def test_a_click_on_a_line_cuts_it() -> None:
     trace = vm.load("story-pre-ln").trace("Tom had a cat and a dog. The cat and the")
-    plain = look(trace)
+    plain = islands.look(trace, PAGE, token=-1)
     scene = islands.pictures(PAGE, plain, **{routes.MANY: 2})["attribution.routes"]
     (dots,) = [mark for mark in scene.panels[0].marks if isinstance(mark, Items)]
     edge = "embed.token@6>blocks.2.attn.head_out[2]@11"
     assert scene.option == routes.CUT and edge in dots.picks
-    cut = look(trace, cut=edge)
+    cut = islands.look(trace, PAGE, options={"cut": edge}, token=-1)
     writer, reader = routes.chosen(asked(cut)) or (None, None)
     assert writer is not None
     made = explain.cut(explain.routes(trace, -1), writer, reader)
     said = " ".join(islands.one(routes.tell(cut), {**cut.place, routes.MANY: 2}))
     assert f"−{abs(made.predicted):.2f}" in said and f"−{abs(made.measured):.2f}" in said
     assert "hardly reacts" in said
-    assert routes.chosen(asked(look(trace, cut="nothing"))) is None
+    assert routes.chosen(asked(islands.look(trace, PAGE, options={"cut": "nothing"}, token=-1))) is None
 
 
 TEXT = "the cat and the dog ran"
@@ -214,12 +140,7 @@ def forget() -> Iterator[None]:
 
 
 def looked_at_decoder(**options: str) -> Look:
-    trace = language_model(DECODER).trace(TEXT)
-    return dataclasses.replace(islands.look(trace, PAGE, layer=1, token=2), options=options)
-
-
-def said(look: Look) -> str:
-    return "\n".join(islands.sentences(PAGE, look))
+    return islands.look(language_model(DECODER).trace(TEXT), PAGE, options=options, layer=1, token=2)
 
 
 def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +149,7 @@ def test_any_token_can_be_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = (("#77", "", 77), ("dog", "Read as the token", dog), ("#99999999", "is not a token of", None))
     for typed, told, id in cases:
         look = looked_at_decoder(word=typed)
-        assert told in said(look)
+        assert told in islands.told(PAGE, look)
         assert asked(look).target == (asked(look).best[0][0].id if id is None else id)
     offer(monkeypatch, {"tiny": lm})
     app = open_page("attribution", {"model": "tiny", "text": TEXT, "lang": "en", "word": "#77"})
@@ -246,7 +167,9 @@ def test_a_rival_and_the_average() -> None:
     assert asked(plain).answer.total == pytest.approx(best, abs=1e-4)
     assert asked(average).answer.total == pytest.approx(best - logits.mean().item(), abs=1e-4)
     assert asked(second).answer.total == pytest.approx(best - next_best, abs=1e-4)
-    assert "difference of their logits" in said(second) and "above the average of all tokens" in said(average)
+    assert "difference of their logits" in islands.told(
+        PAGE, second
+    ) and "above the average of all tokens" in islands.told(PAGE, average)
 
 
 def test_another_token_is_another_question() -> None:
@@ -265,7 +188,7 @@ def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.Monke
     monkeypatch.setattr(type(lm.tokenizer), "mask_id", 9, raising=False)
     trace = lm.trace(TEXT)
     look = islands.look(trace, PAGE, token=1)
-    words, question = said(look), asked(look)
+    words, question = islands.told(PAGE, look), asked(look)
     assert "so the page covers ·cat at position 1" in words
     assert f"In the place of {lm.tokenizer.token(9).label}" in words
     covered = lm.trace(ids=[trace.ids[0], 9, *trace.ids[2:]])

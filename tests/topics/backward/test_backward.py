@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Any
-
 import islands
 import numpy as np
 import pytest
-import torch
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import config as choices
-from viz_model.drawing.scene import Scene
 from viz_model.explain import gradients
 from viz_model.explain.backward import derivation
 from viz_model.island.look import Look
-from viz_model.texts import LANGUAGES
 from viz_model.topics.backward import PAGE, asked, way, weight
 
 TEXT = "Tom had a cat and a dog. The cat and the"
@@ -28,36 +21,11 @@ MODERN = tiny_config(
 
 
 def look(model: str = "story-pre-ln", text: str = TEXT, lang: str = "en", token: int = 4, **options: str) -> Look:
-    found = islands.look(vm.load(model).trace(text), PAGE, lang, layer=1, head=2, token=token)
-    return replace(found, options=options)
+    return islands.look(vm.load(model).trace(text), PAGE, lang, options, layer=1, head=2, token=token)
 
 
 def tiny(config: choices.ModelConfig, **options: str) -> Look:
-    found = islands.look(run_both(language_model(config)), PAGE, layer=1, head=1, token=3)
-    return replace(found, options=options)
-
-
-def mark(scene: Scene | None, id: str) -> Any:
-    assert scene is not None
-    (found,) = [one for one in scene.panels[0].marks if one.id == id]
-    return found
-
-
-def said(here: Look) -> str:
-    return " ".join(islands.sentences(PAGE, here))
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_every_station_has_two_pictures_and_its_own_words(lang: str) -> None:
-    here, told = look("story-modern", lang=lang), set[str]()
-    for station in way.stations(here):
-        there = replace(here, options={way.AT: station})
-        pictures = islands.pictures(PAGE, there)
-        assert set(pictures) == {"backward.value", "backward.gradient", "backward.terms", "backward.step"}
-        text = said(there)
-        assert "{{" not in text
-        told.add(text)
-    assert len(told) > 12 and way.stations(here)[0] == "logits" and way.stations(here)[-1] == "embed.out"
+    return islands.look(run_both(language_model(config)), PAGE, options=options, layer=1, head=1, token=3)
 
 
 @pytest.mark.parametrize("station", list(way.STATIONS))
@@ -67,12 +35,13 @@ def test_both_pictures_show_the_same_cells_of_the_value_and_of_its_gradient(stat
         assert station.startswith("attn.") or station.startswith("ffn.")
         return
     full = here.site(station)
+    assert set(islands.pictures(PAGE, here)) == {f"backward.{name}" for name in ("value", "gradient", "terms", "step")}
     found, trace = gradients(here.trace, 3), here.trace
     for scene, values, prefix in (
         (way.draw_value(here), trace[full], ""),
         (way.draw_gradient(here), found.of(full), found.name("")),
     ):
-        cells = mark(scene, "cells")
+        cells = islands.mark(scene, "cells")
         drawn, where = np.asarray(cells.values), cells.where
         assert where.site == prefix + full
         for row, column in ((0, 0), (drawn.shape[0] - 1, drawn.shape[1] - 1), (1, 2)):
@@ -90,8 +59,10 @@ def test_the_target_is_what_follows_or_what_is_asked_for() -> None:
         assert found.id == {"#17": 17, "dog": tokenizer.encode(" dog", special=False)[0]}.get(word, found.id)
     last = look(token=len(ids) - 1)
     assert asked.target(last) == (int(last.trace["logits"][-1].argmax()), False)
-    assert "the question is" not in said(here) and "the question is" in said(look(word="#17"))
-    assert "not a token of this model" in said(look(word="#99999999"))
+    assert "the question is" not in islands.told(PAGE, here) and "the question is" in islands.told(
+        PAGE, look(word="#17")
+    )
+    assert "not a token of this model" in islands.told(PAGE, look(word="#99999999"))
 
 
 def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:
@@ -106,14 +77,3 @@ def test_the_gradient_of_a_weight_is_the_sum_of_its_bars() -> None:
         x, dy = weight.terms(there).values, float(asked.found(there).weights[full][3, 5])
         assert len(x) == len(here) and x.sum() == pytest.approx(dy, rel=1e-3, abs=1e-6)
     assert weight.chosen(look(entry="99999,1")) == weight.chosen(look())
-
-
-def test_a_step_is_what_a_model_with_the_changed_weights_says() -> None:
-    here = look(rate="3")
-    found, step = asked.found(here), weight.step(here)
-    assert step.rate == pytest.approx(1e-4)
-    changed = {name: one - step.rate * found.weights[name] for name, one in here.trace.model.named_parameters()}
-    ids = torch.tensor([here.trace.ids])
-    logits = torch.func.functional_call(here.trace.model, changed, (ids,), tie_weights=True)
-    assert step.probability == pytest.approx(float(logits[0, 4].softmax(-1)[found.token]), rel=1e-3)
-    assert step.loss == pytest.approx(-math.log(step.probability))

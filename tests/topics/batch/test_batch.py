@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import islands
 import numpy as np
 import pytest
 import torch
@@ -13,7 +12,7 @@ from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.config import ModelConfig
-from viz_model.topics.batch import PAGE, norms
+from viz_model.topics.batch import norms
 from viz_model.topics.batch.loss import COUNTED, Losses
 from viz_model.topics.batch.rows import BESIDE
 from viz_model.topics.batch.run import PADDING, Row, Together, collate, padded_vectors, row, together
@@ -30,7 +29,6 @@ def rows_of(lm: vm.LanguageModel, texts: tuple[str, ...] = (TEXT, *BESIDE)) -> l
 
 
 def counted(found: Together) -> str:
-    """What is said of a batch's loss with its padding counted."""
     assert found.loss is not None and found.counted is not None
     return COUNTED.of(Losses(found.loss, found.counted, int(found.beyond.sum()))).name
 
@@ -99,24 +97,6 @@ def test_neighbors_move_batch_norm_alone(name: str) -> None:
     np.testing.assert_allclose(found.layer[0], F.layer_norm(own, own.shape[1:]), atol=1e-4)
     here, there = (reference(torch.cat([own, rows[0]]))[: len(own)] for rows in (beside, others))
     np.testing.assert_allclose(batch[1], (there - here).norm(dim=-1) / here.norm(dim=-1), rtol=1e-3)
-    np.testing.assert_allclose(found.n_vectors, [len(everything), len(own) + len(beside[0]), len(own)])
     counting, before = reference(torch.cat([everything, padding]))[: len(own)], torch.from_numpy(found.batch[0])
     assert found.padded is not None
     np.testing.assert_allclose(found.padded, (counting - before).norm(dim=-1) / before.norm(dim=-1), rtol=1e-3)
-    mean, deviation = found.feature_moments
-    places = np.arange(len(own)), found.feature
-    np.testing.assert_allclose((found.x[places] - mean) / deviation, found.batch[0][places], atol=1e-4)
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_page_shows_its_batch(lang: str) -> None:
-    lm = vm.load("story-pre-ln")
-    look, found = islands.look(lm.trace(TEXT), PAGE, lang), together(lm.model, rows_of(lm))
-    told = "\n".join(islands.sentences(PAGE, look, token=2, layer=1))
-    assert f"{found.loss:.3f}" in told and f"{found.counted:.3f}" in told
-    assert "13 3296 88861" in told and "627 1383 88861" in told
-    pictures = islands.pictures(PAGE, look)
-    texts = [text for mark in pictures["batch.ids"].panels[0].marks for text in getattr(mark, "texts", ())]
-    assert {str(id) for id in found.ids.ravel()} <= {text[-1][0].text for text in texts if not isinstance(text, str)}
-    shapes = {getattr(mark, "text", "") for mark in pictures["batch.shapes"].panels[0].marks}
-    assert "(B, T, V)" in shapes and f"({', '.join(map(str, found.shape))})" in shapes

@@ -9,7 +9,6 @@ import islands
 import numpy as np
 import pytest
 import torch
-from identities import stream_length
 from tiny_models import EXPERTS, describe, few, language_model, run_both, tiny_config, variants
 from torch import nn
 from torch.nn import functional as F
@@ -18,7 +17,6 @@ import viz_model as vm
 from viz_model import config
 from viz_model.config import Dense, ModelConfig
 from viz_model.drawing import by_depth
-from viz_model.drawing.scene import Cells, seen
 from viz_model.measures import neurons as hidden
 from viz_model.measures.neurons import direct_path
 from viz_model.model import norms, sites
@@ -28,7 +26,7 @@ from viz_model.runs.trace import Trace
 from viz_model.topics.block import PAGE, experts, lengths, memory, neurons, real_code, vectors
 from viz_model.topics.block.lengths import TREND
 from viz_model.topics.block.memory import FIRING
-from viz_model.topics.block.real_code import CHUNKED, CLAMPED, INSIDE, PLACES, dropped, seed_of
+from viz_model.topics.block.real_code import INSIDE, PLACES, dropped, seed_of
 
 ACTIVATIONS: dict[str, Any] = {
     "relu": F.relu,
@@ -49,7 +47,6 @@ some = pytest.mark.parametrize("config_", few(), ids=describe)
 
 
 def views_of(config_: ModelConfig) -> list[Trace]:
-    """A run of a tiny model, seen from each of its stacks."""
     trace = run_both(language_model(config_))
     return [trace.at(side) for side in config_.sides]
 
@@ -93,7 +90,6 @@ def test_steps_follow_the_equations(config_: ModelConfig) -> None:
 
 
 def made(*rows: list[float]) -> lengths.LengthsView:
-    """A view of made lengths [S, T]."""
     sites = ("embed.out", *(f"blocks.{n}.resid.out" for n in range(len(rows) - 1)))
     return lengths.LengthsView(sites, ("0", "1", "2"), np.array(rows), 0, 0)
 
@@ -145,27 +141,6 @@ def test_a_neuron_is_its_dot_products_and_its_activation(config_: ModelConfig) -
                 assert activate(torch.tensor(neuron.up.value)).item() == pytest.approx(neuron.act, abs=1e-5)
 
 
-@some
-def test_the_strips_of_every_layer_and_token_are_the_run(config_: ModelConfig) -> None:
-    for trace in views_of(config_):
-        for layer, token in ((0, 0), (1, 2), (1, len(trace) - 1)):
-            look = islands.look(trace, PAGE, layer=layer, token=0)
-            scene = seen(vectors.draw(look), {**look.place, "token": token})
-            rows = [mark for mark in scene.panels[0].marks if isinstance(mark, Cells) and mark.id.startswith("cells.")]
-            way = vectors.vectors(trace, layer, token)
-            assert len(rows) == len(way.steps)
-            for row, step in zip(rows, way.steps, strict=True):
-                np.testing.assert_array_equal(np.asarray(row.values).ravel(), step.values)
-                assert row.top == pytest.approx(float(way.limit), rel=1e-5)
-                if row.where is not None:
-                    name = f"{trace.prefix}{step.site}"
-                    assert row.where.at(0, 5) == (name, (token, 5))
-            said = " ".join(islands.one(vectors.title(look), {**look.place, "token": token}))
-            ends = ("embed.out" if layer == 0 else f"blocks.{layer - 1}.resid.out", f"blocks.{layer}.resid.out")
-            first, last = (f"{stream_length(trace, site)[token]:.1f}" for site in ends)
-            assert f"from length {first} to {last}" in said
-
-
 def test_a_block_with_a_state_is_not_said_to_have_attention() -> None:
     trace = vm.load("story-next").trace("Once upon a time there was")
     for layer in range(trace.n_layers):
@@ -194,13 +169,6 @@ def test_who_is_chosen_and_what_is_held_and_used() -> None:
     block = language_model(CONFIG).model.stack("decoder").block(1)
     assert size.held == sum(weight.numel() for weight in block.ffn.parameters())
     assert size.used == 24 * 4 + 2 * (2 * 24 * 10 + 10 + 24)
-    look = islands.look(trace.at("decoder"), PAGE, layer=1, token=2)
-    scene = experts.draw(look)
-    assert scene is not None
-    rows = [mark for mark in seen(scene, look.place).panels[0].marks if isinstance(mark, Cells)]
-    assert [mark.name for mark in rows] == [f"expert {n}" for n in range(4)]
-    np.testing.assert_array_equal(np.stack([np.ravel(mark.values) for mark in rows]).T, weights)
-    assert rows[3].where is not None and rows[3].where.at(0, 5) == ("blocks.1.ffn.chosen", (5, 3))
 
 
 def test_what_each_expert_gets_is_counted_by_language() -> None:
@@ -291,19 +259,9 @@ def test_neurons_of_a_trained_model_fire_on_few_and_on_most_tokens() -> None:
 
 
 @some
-def test_every_part_is_measured_on_every_kind(config_: ModelConfig) -> None:
-    whole = run_both(language_model(config_))
-    for trace in (whole.at(side) for side in config_.sides):
-        measured = real_code.precision(trace, 1)
-        reads = trace.norm_input("blocks.1.attn.norm")
-        assert measured.squares == pytest.approx(reads.square().sum(-1).max().item(), rel=1e-4)
-        assert 0 <= measured.softmax.mixed < 1e-3  # half a step of 16 bits at 1
-        clamp = real_code.clamped(trace, 1, 2)
-        assert CLAMPED.of(clamp).name == "saves" and clamp.infinite > 0 and clamp.cosine > 0.5
-        chunks, neurons = real_code.chunks(trace, 1), sites.n_neurons(config_, trace.stack.side, 1)
-        assert [chunk.nbytes for chunk in chunks] == [4 * neurons * chunk.size for chunk in chunks]
-        assert chunks[0].apart == 0 and {CHUNKED.of(chunk.apart).name for chunk in chunks} <= {"equal", "rounding"}
-        fresh = real_code.fresh(trace, 1)
+def test_fresh_weights_are_as_wide_as_their_rule_says(config_: ModelConfig) -> None:
+    for trace in views_of(config_):
+        fresh, neurons = real_code.fresh(trace, 1), sites.n_neurons(config_, trace.stack.side, 1)
         assert fresh is not None
         assert fresh["xavier"].std == pytest.approx((2 / (config_.d_model + neurons)) ** 0.5, rel=0.1)
         assert fresh["normal"].std == pytest.approx(0.02, rel=0.1)

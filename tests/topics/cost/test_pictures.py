@@ -23,18 +23,13 @@ from viz_model.topics.cost.measured import PARTS, Reading
 from viz_model.topics.cost.patches import PARTS as CUT_PARTS
 from viz_model.topics.cost.patches import cuts
 from viz_model.topics.cost.quantized import KINDS, Kind
-from viz_model.topics.cost.times import TimesView, draw_recurrent, draw_times
+from viz_model.topics.cost.times import TimesView
 
 CONFIG = tiny_config(d_model=32, n_heads=4, d_ffn=128)
 CONFIGS = variants()[::9]
 
 
-def looking(config: Any, n: int = 7, lang: str = "en", **place: int) -> Any:
-    return islands.look(run_both(language_model(config), n).at(config.sides[-1]), PAGE, lang, **place)
-
-
 def written(n: float) -> str:
-    """A count as it stands in a sentence."""
     return islands.plain(big(n))
 
 
@@ -59,12 +54,6 @@ def test_times_are_the_readings_and_their_fits() -> None:
     np.testing.assert_allclose(view.layer["fused"], view.seconds["projections"] + view.seconds["fused"])
     assert view.formula("textbook") == r"20\,\text{ns}\,T^2"
     assert view.facts()["ffn_time"] == duration(4e-6 * 256)
-    columns = view.columns(str)
-    assert columns["length"] == [16, 32, 64, 128, 256] and len(columns) == 1 + len(PARTS) + 2
-    for figure in (draw_times(view, str).figure, draw_recurrent(view, str).figure):
-        points = {trace.name: list(trace.y) for trace in figure.data if trace.name}
-        assert all(len(values) == 5 for values in points.values())
-    assert list(draw_times(view, str).figure.data[0].y) == list(view.seconds["textbook"])
 
 
 def test_the_factors_by_hand_multiply_to_the_count() -> None:
@@ -79,7 +68,7 @@ def test_the_factors_by_hand_multiply_to_the_count() -> None:
 
 @pytest.mark.parametrize(("config", "lang"), list(itertools.product(CONFIGS, ["en", "zh"])), ids=name)
 def test_any_model_is_counted_in_words_and_every_picture_can_be_written(config: Any, lang: str) -> None:
-    look = looking(config, lang=lang)
+    look = islands.look(run_both(language_model(config)).at(config.sides[-1]), PAGE, lang)
     side = look.trace.stack.side
     said = "\n".join(islands.sentences(PAGE, look))
     assert "{{" not in said

@@ -8,16 +8,15 @@ import islands
 import numpy as np
 import pytest
 import torch
-from tiny_models import close, describe, language_model, run_both, tiny_config, variants
+from tiny_models import describe, language_model, run_both, variants
 
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Mark, Path, Rect, Scene, Text, seen
-from viz_model.island import lines, query
+from viz_model.island import query
 from viz_model.island.look import Look
 from viz_model.runs.generation import MOST_SAID
 from viz_model.tokenizers.tokenizer import Token
-from viz_model.topics.cross_attention import PAGE, decoding, maps, reading, steps, weights, written
+from viz_model.topics.cross_attention import PAGE, decoding, reading, steps
 from viz_model.topics.cross_attention.decoding import OWN, Own
 
 PAIRS = [config for config in variants() if config.kind == "encoder_decoder"]
@@ -31,51 +30,6 @@ def look(request: pytest.FixtureRequest) -> Look:
     return islands.look(trace, PAGE, layer=LAYER, head=HEAD, token=QUERY)
 
 
-def marks(scene: Scene, look: Look) -> dict[str, Mark]:
-    """Of the selection, by their names."""
-    return {mark.id: mark for panel in seen(scene, look.place).panels for mark in panel.marks if mark.present}
-
-
-def cells(scene: Scene, look: Look) -> list[np.ndarray]:
-    return [np.asarray(mark.values) for mark in marks(scene, look).values() if isinstance(mark, Cells)]
-
-
-def test_the_weights_are_the_heads_or_their_average(look: Look) -> None:
-    pattern = look.trace[AT + "pattern"].numpy()
-    for one, expected in ((look, pattern[HEAD]), (replace(look, options={"shown": "average"}), pattern.mean(0))):
-        scene = maps.large(one)
-        found = [mark for mark in marks(scene, one).values() if isinstance(mark, Cells) and mark.id == "cells"]
-        np.testing.assert_allclose(found[0].values, expected, atol=1e-6)
-        assert (found[0].where is None) == (one is not look), "an average is no number of the run"
-        drawn = marks(weights.draw(one), one)
-        for s, weight in enumerate(expected[QUERY]):
-            line, share = drawn.get(f"strong.{s}"), drawn.get(f"share.{s}")
-            assert (line is None) == (weight < lines.LEAST) and (share is None) == (weight < 0.005)
-            if isinstance(line, Path):
-                assert line.thick == pytest.approx(0.6 + 7 * weight, rel=1e-4)
-            if isinstance(share, Text):
-                assert share.text == f"{weight:.0%}" or abs(weight * 100 % 1 - 0.5) < 1e-3
-
-
-def test_the_steps_are_those_of_the_trace(look: Look) -> None:
-    trace, config, found = look.trace, look.config, query.every(look, "cross")
-    form = query.form(look, "q", "cross").removeprefix("cross.q")
-    rows = {name: values[LAYER, HEAD, QUERY] for name, values in found.items()}
-    keys, values = trace.head(f"{AT}k{form}", HEAD).numpy(), trace.head(f"{AT}v", HEAD).numpy()
-    assert query.keys(look, "cross") == tuple(token.label for token in trace.at("encoder").tokens)
-    np.testing.assert_allclose(rows[f"products{form}"], keys @ trace[f"{AT}q{form}"][HEAD, QUERY].numpy(), atol=1e-5)
-    root = config.d_head**0.5 if config.scale_scores else 1.0
-    scores = trace[f"{AT}scores"][HEAD, QUERY].numpy()
-    np.testing.assert_allclose(rows[f"products{form}"] / root, scores, atol=1e-5)
-    np.testing.assert_array_equal(rows["pattern"], trace[AT + "pattern"][HEAD, QUERY].numpy())
-    expected = np.linalg.norm(rows["pattern"][:, None] * values, axis=-1)
-    np.testing.assert_allclose(rows["weighted"], expected, atol=1e-6)
-    drawn = cells(steps.draw(look), look)
-    assert len(drawn) == len(rows)
-    for one, values in zip(drawn, rows.values(), strict=True):
-        np.testing.assert_allclose(np.ravel(one), values, atol=2e-5)
-
-
 def test_padding_takes_the_weight_of_the_end_and_gives_it_to_the_rest(look: Look) -> None:
     own, found = look.trace[AT + "pattern"][HEAD, QUERY].numpy(), query.every(look, "cross", steps.N_PADDING)
     at, seen_keys = (LAYER, HEAD, QUERY), len(own) - steps.N_PADDING
@@ -87,26 +41,6 @@ def test_padding_takes_the_weight_of_the_end_and_gives_it_to_the_rest(look: Look
     said = " ".join(islands.one(steps.tell(padded), look.place))
     assert "Not what this run did" in said and f"{moved:.1%}" in said
     assert "There is no mask here" in " ".join(islands.one(steps.tell(look), look.place))
-    drawn = [mark for mark in marks(steps.draw(padded), look).values() if isinstance(mark, Cells)]
-    assert not any(mark.where for mark in drawn), "these are no numbers of the run"
-
-
-def test_what_is_written_adds_up(look: Look) -> None:
-    found = {name: values[LAYER, QUERY] for name, values in written.vectors(look).items()}
-    attention = look.trace.stack.block(LAYER).cross
-    assert attention is not None
-    bias = 0 if attention.o.bias is None else attention.o.bias.detach().numpy()
-    heads = look.trace[AT + "head_out"][:, QUERY].numpy()
-    np.testing.assert_allclose(heads.sum(0) + bias, found["out"], atol=1e-5)
-    total = found["before"] + found["out"]
-    if look.trace.norm_at == "pre":
-        np.testing.assert_allclose(total, found["after"], atol=1e-6)
-    else:
-        norm = look.trace.stack.block(LAYER).cross_norm
-        close(norm(torch.from_numpy(total)[None])[0], torch.from_numpy(found["after_norm"]))
-    np.testing.assert_allclose(written.lengths(look)[LAYER, QUERY], np.linalg.norm(heads, axis=-1), rtol=1e-5)
-    for drawn, values in zip(cells(written.draw(look), look), found.values(), strict=True):
-        np.testing.assert_allclose(np.ravel(drawn), values, atol=1e-6)
 
 
 def test_the_table_names_the_heaviest_column_of_each_row(look: Look) -> None:
@@ -137,25 +71,6 @@ def test_each_step_predicts_what_a_shorter_run_would(look: Look) -> None:
             assert step.probability == pytest.approx(probs[step.came.id].item(), rel=1e-4)
             assert step.rank == 1 + int((probs > probs[step.came.id]).sum())
             assert step.hit == (step.came.id == step.guesses[0][0].id)
-
-
-def test_decoding_shows_the_shift_by_one_around_the_selected_step() -> None:
-    config = tiny_config(kind="encoder_decoder", n_context=128, start_id=0)
-    trace = language_model(config).trace(ids=list(range(6)), target_ids=list(range(25))).at("decoder")
-    for token in (0, 7, 24):
-        look = islands.look(trace, PAGE, token=token)
-        found, drawn = decoding.steps(look), marks(decoding.draw(look), look)
-        numbers = [drawn[f"number.{row}"] for row in range(decoding.MOST_STEPS)]
-        at = [int(str(one.text)) for one in numbers if isinstance(one, Text)]
-        assert at == list(range(at[0], at[0] + decoding.MOST_STEPS)) and token in at
-        for row, n in enumerate(at):
-            boxes = [drawn.get(f"{name}.{row}") for name in ("reads", "comes", "predicts")]
-            told = [box.label.split(": ", 1)[1] if isinstance(box, Rect) else None for box in boxes]
-            came, (guess, chance) = found[n].came, found[n].guesses[0]
-            assert told[0] == found[n].reads.label and (told[1] is None) == (came is None)
-            assert told[1] is None or (came is not None and told[1].startswith(came.label))
-            assert told[2] == f"{guess.label} · {percent(chance)}"
-            assert (f"predicts.{row}.hit" in drawn) == found[n].hit
 
 
 def greedy(config: ModelConfig, change: int = 0) -> tuple[tuple[decoding.Step, ...], tuple[Token, ...]]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-import torch
 from islands import look, one, pictures
-from tiny_models import language_model, of_pictures, run_both
 from torch.nn import functional as F
 
 import viz_model as vm
 from viz_model.island.look import Look
 from viz_model.topics import embedding as topic
 from viz_model.topics.embedding import depth as context
-from viz_model.topics.embedding import filters, lookup, nearest, table
-from viz_model.topics.embedding.depth import CONTEXTUAL, OwnPart
+from viz_model.topics.embedding import lookup, nearest, table
+from viz_model.topics.embedding.depth import CONTEXTUAL
 from viz_model.topics.embedding.nearest import NEAR
 from viz_model.topics.embedding.table import geometry
 from viz_model.topics.embedding.table import nearest as nearest_context
@@ -27,24 +23,6 @@ TEXT = "The cat saw the dog and the cat ran"
 @pytest.fixture(scope="module")
 def here() -> Look:
     return look(vm.load("story-pre-ln").trace(TEXT), topic.PAGE, token=2)
-
-
-def marks(scene: Any) -> dict[str, Any]:
-    return {mark.id: mark for panel in scene.panels for mark in panel.marks}
-
-
-def test_the_picked_rows_are_those_of_the_table(here: Look) -> None:
-    weight = here.trace.model.embedding.weight.detach().numpy()
-    for token in (0, 5):
-        drawn = pictures(topic.PAGE, here, token=token)
-        ids = list(here.trace.own_ids)
-        assert np.array_equal(drawn["embedding.lookup"].data.rows, weight[ids])
-        lines = marks(drawn["embedding.lookup"])
-        assert np.array_equal(lines["own"].y, lines[f"line.{token}"].y)
-        np.testing.assert_array_equal(drawn["embedding.matrix"].data.values, here.trace["embed.token"])
-        np.testing.assert_array_equal(drawn["embedding.vector"].data.values, here.trace["embed.token"][token])
-        starts = [lines[f"line.{n}"].y[0, 1] for n in range(len(here))]
-        assert np.array_equal(np.argsort(starts, kind="stable"), np.argsort(ids, kind="stable"))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -65,40 +43,6 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
         assert drawn.series[0].at[0] == label
         three = [here.trace.tokenizer.token(int(n)).label for n in order[:3]]
         assert {"en": ", ", "zh": "、"}[lang].join(three) in one(lookup.tell(spoken), {"token": token})[0]
-
-
-def test_the_map_holds_the_tokens_and_their_neighbors(here: Look) -> None:
-    found = here.once(nearest.plane)
-    shown = np.concatenate([found.points, found.near.reshape(-1, 2)])
-    assert (shown > found.low).all() and (shown < found.high).all()
-    points, shares = nearest.flattened(here)
-    rows = np.unique([*here.trace.own_ids, *here.once(table.near).ids.ravel()])
-    own = table.of(here).rows(rows).astype(float)
-    _, spread, directions = np.linalg.svd(own - own.mean(0), full_matrices=False)
-    np.testing.assert_allclose(np.abs(points[rows]), np.abs((own - own.mean(0)) @ directions[:2].T), atol=1e-3)
-    np.testing.assert_allclose(shares, (spread**2 / (spread**2).sum())[:2], rtol=1e-4)
-    inside = ((points >= found.low) & (points <= found.high)).all(-1).sum()
-    assert found.density.sum() == inside == len(points) - found.outside
-
-
-@pytest.mark.parametrize("config_", of_pictures()[:3])
-def test_a_patch_under_a_filter(config_: Any) -> None:
-    trace = run_both(language_model(config_))
-    here = look(trace, topic.PICTURES)
-    projected = trace["patches.projected"].numpy()
-    for token in (0, 2):
-        drawn = pictures(topic.PICTURES, here, token=token)["embedding.worked"]
-        patch = int(here.once(filters.shown)[token])
-        assert patch == (token - 1 if token else patch)
-        number = int(np.abs(projected[patch]).argmax())
-        cells = next(mark for panel in drawn.panels if panel.id == "sum" for mark in panel.marks if mark.id == "value")
-        assert cells.values[0, 0] == pytest.approx(projected[patch, number], abs=1e-6)  # type: ignore[union-attr]
-        (panel,) = [panel for panel in drawn.panels if panel.id == "product"]
-        products = next(mark for mark in panel.marks if mark.id == "cells")
-        bias = float(trace.model.patches.projection.bias[number])  # type: ignore[union-attr]
-        assert products.values.sum() + bias == pytest.approx(projected[patch, number], abs=1e-4)  # type: ignore[union-attr]
-    here.options.update(filter="1")  # type: ignore[attr-defined]
-    assert (filters.number(here) == 1).all()
 
 
 @pytest.fixture(scope="module")
@@ -135,22 +79,3 @@ def test_bytes_that_hardly_occur_lie_almost_parallel(story: vm.LanguageModel) ->
     found = nearest_context(table, [id])
     cosines = F.cosine_similarity(table.stored, table.stored[id][None], dim=1)
     assert NEAR.table(found).tolist() == [0] and cosines.topk(2).values[1].item() > 0.9
-
-
-def test_the_own_part_is_the_cosine_with_the_row(bundled: vm.LanguageModel) -> None:
-    table = geometry(bundled.model.embedding.weight)
-    trace = bundled.trace("The cat and the dog sat")
-    found = context.own_part(trace, table)
-    for token in (0, len(trace) - 1):
-        view = OwnPart(*(values[token] for values in found))
-        rows = bundled.model.embedding.weight.detach()
-        for n, site in enumerate(context.places(trace)):
-            cosines = F.cosine_similarity(rows, trace[site][token][None], dim=1)
-            own = cosines[trace.ids[token]].item()
-            assert view.own[n] == pytest.approx(own, abs=1e-4)
-            assert abs(view.rank[n] - int((cosines > own).sum())) <= 2
-        assert view.own[0] == pytest.approx(1.0) and view.rank[0] == 0
-    others = torch.stack([rows[id] for id in trace.ids[:-1] if id != trace.ids[-1]])
-    expected = F.cosine_similarity(others, trace[context.places(trace)[-1]][-1][None], dim=1)
-    if bundled.config.kind == "decoder":
-        assert view.neighbor[-1] == pytest.approx(expected.max().item(), abs=1e-4)

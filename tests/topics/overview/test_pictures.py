@@ -9,13 +9,12 @@ import islands
 import numpy as np
 import pytest
 import torch
-from identities import stream_length
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Cells, Mark, Rect, Scene, seen
+from viz_model.drawing.scene import Cells, Mark, Scene, seen
 from viz_model.island.look import Look
 from viz_model.tokenizers.tokenizer import story_tokenizer
 from viz_model.topics.overview import PAGE, tabs, to_try, whole
@@ -25,59 +24,13 @@ every = pytest.mark.parametrize("config", variants(), ids=describe)
 
 
 def looks(config: ModelConfig, **place: Any) -> list[Look]:
-    """At both stacks."""
     run = run_both(language_model(config))
     return [islands.look(run.at(side), PAGE, **place) for side in config.sides]
 
 
 def panels(scene: Scene, look: Look, **place: int) -> dict[str, dict[str, Mark]]:
-    """The marks of a selection by panel and name."""
     drawn = seen(scene, {**look.place, **place})
     return {panel.id: {mark.id: mark for mark in panel.marks if mark.present} for panel in drawn.panels}
-
-
-def visible(trace: vm.Trace, layer: int, head: int) -> np.ndarray:
-    """The pattern of a head, NaN where the mask hides."""
-    at = f"blocks.{layer}.attn."
-    return np.where(trace[at + "mask"][head].isinf(), np.nan, trace[at + "pattern"][head]).astype(np.float32)
-
-
-@every
-def test_every_panel_is_a_value_of_the_run_in_order(config: ModelConfig) -> None:
-    for look in looks(config, token=2):
-        trace, view, drawn = look.trace, whole.view(look), panels(whole.draw(look), look)
-        parts = {"embedding": "embed.token", "position": "embed.position"}
-        strips = {f"strip.{part}": site for part, site in parts.items() if site in trace}
-        ends = {"next": ""} if "logits" in trace else {"strip.vectors": trace.leaving}
-        crosses = "blocks.0.cross.q" in trace
-        blocks = [name for n in range(trace.n_layers) for name in (f"block.{n}", *[f"cross.{n}"] * crosses)]
-        own = [name for name in drawn if not name.startswith("source.")]
-        assert own == ["tokens", *strips, *blocks, *ends] and (own != list(drawn)) == crosses
-        if crosses:
-            _check_source(look, drawn)
-        for name, site in (strips | ends).items():
-            if site:
-                np.testing.assert_array_equal(_cells(drawn[name]["cells"]), trace[site].numpy())
-        longest = max(block.norm.max() for block in view.blocks)
-        for block in view.blocks:
-            marks = drawn[f"block.{block.layer}"]
-            lengths = stream_length(trace, f"blocks.{block.layer}.resid.out").numpy()
-            np.testing.assert_allclose(_cells(marks["cells"]), visible(trace, block.layer, block.head), atol=1e-6)
-            np.testing.assert_allclose(_cells(marks["lengths"])[:, 0], lengths, rtol=1e-5)
-            for row, one in enumerate(lengths):
-                bar = marks[f"length.{row}"]
-                assert isinstance(bar, Rect) and bar.width == pytest.approx((0.3 * one / longest, -4 * one / longest))
-
-
-def _check_source(look: Look, drawn: dict[str, dict[str, Mark]]) -> None:
-    """The other stack stands in front, and each block has the map of a head of its cross-attention."""
-    trace, source = look.trace, look.trace.at("encoder")
-    assert sum(name.startswith("source.tokens") for name in drawn) == 1
-    rows = [one for name, one in drawn["source.tokens"].items() if name.startswith("row.")]
-    assert len(rows) == len(source) and all(isinstance(one, Rect) and one.act is None for one in rows)
-    for layer in range(trace.n_layers):
-        cells = _cells(drawn[f"cross.{layer}"]["cells"])
-        assert any(np.allclose(cells, head, atol=1e-6) for head in trace[f"blocks.{layer}.cross.pattern"].numpy())
 
 
 def _cells(mark: Mark) -> np.ndarray:

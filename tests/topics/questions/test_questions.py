@@ -27,12 +27,7 @@ MOST_WORDS = 200
 def look(
     ask: str, move: str = "", text: str = TEXT, lang: str = "en", model: str = "story-pre-ln", **place: int
 ) -> Look:
-    found = islands.look(vm.load(model).trace(text), PAGE, lang, **place)
-    return replace(found, options={"ask": ask, "move": move})
-
-
-def said(here: Look) -> str:
-    return " ".join(islands.sentences(PAGE, here))
+    return islands.look(vm.load(model).trace(text), PAGE, lang, {"ask": ask, "move": move}, **place)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -42,7 +37,7 @@ def test_every_question_has_a_picture_and_a_short_answer(question: object, lang:
         here = look(question.name, text=text, lang=lang)  # type: ignore[attr-defined]
         (scene,) = islands.pictures(PAGE, here).values()
         assert scene.id == f"questions.{question.name}" and scene.title  # type: ignore[attr-defined]
-        answer = said(here)
+        answer = islands.told(PAGE, here)
         assert "{{" not in answer and "∞" not in answer
         told = " ".join(islands.one(questions.answer(here), here.place))
         assert len(re.findall(r"\w+", told)) <= MOST_WORDS or lang == "zh"
@@ -56,7 +51,7 @@ def test_repeating_makes_the_same_more_probable() -> None:
     n = len(own)
     expected = [given[: n - 1].mean(), given[n - 1 : 2 * n - 1].mean(), given[2 * n - 1 :].mean()]
     np.testing.assert_allclose(measured_for(here).series["given"], torch.stack(expected), atol=1e-6)
-    assert percent(float(expected[-1])) in said(here)
+    assert percent(float(expected[-1])) in islands.told(PAGE, here)
 
 
 def test_what_each_token_is_worth_is_measured_without_it() -> None:
@@ -82,7 +77,7 @@ def test_of_a_large_model_nothing_is_said_that_was_not_run(monkeypatch: pytest.M
     monkeypatch.setattr(measured, "MOST_WEIGHTS", 1_000)
     here = look("training", token=2)
     assert set(measured_for(here).series) == {"trained"}
-    assert "equally likely" in said(here) and "With random weights" not in said(here)
+    assert "equally likely" in islands.told(PAGE, here) and "With random weights" not in islands.told(PAGE, here)
 
 
 def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_chosen() -> None:
@@ -91,7 +86,7 @@ def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_c
     found = measured_for(replace(here, options={"ask": "context", "move": "0"}))
     one = 2 * config.n_heads * config.d_head
     assert found.series["attention"] == [float(one * (4 + length)) for length in LENGTHS]
-    assert "1 of 2 layers" in said(replace(here, options={"ask": "context"}))
+    assert "1 of 2 layers" in islands.told(PAGE, replace(here, options={"ask": "context"}))
     block = here.trace.stack.block(0)
     attention = sum(part.weight.numel() for part in (block.attn.q, block.attn.k, block.attn.v, block.attn.o))
     ffn = sum(

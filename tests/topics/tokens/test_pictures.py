@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import unicodedata
 
 import islands
 import numpy as np
 import pytest
 import torch
-from scenes import Sent, sent
 from tiny_models import language_model, random_model, tiny_config
 from torch.nn import functional as F
 
 import viz_model as vm
-from viz_model.drawing.scene import Scene, seen
-from viz_model.island.look import Look
-from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer, token_of
-from viz_model.topics.tokens import PAGE, cutting, splitting, stretches, tabs
+from viz_model.tokenizers.tokenizer import Token, cl100k_base, story_tokenizer
+from viz_model.topics.tokens import PAGE, cutting, stretches
 from viz_model.topics.tokens.cuts import EXAMPLES, CutsView
 from viz_model.topics.tokens.textbook import ROWS, rows
 
@@ -40,15 +36,6 @@ def view(text: str) -> CutsView:
     return CutsView.of(ours, cutting.recut(ours, cl100k_base()), NAMES)
 
 
-def look_at(lm: vm.LanguageModel, text: str, lang: str = "en", token: int = 0, **options: str) -> Look:
-    return dataclasses.replace(islands.look(lm.trace(text), PAGE, lang, token=token), options=options)
-
-
-def drawn(scene: Scene | None, look: Look, **place: int) -> Sent:
-    assert scene is not None
-    return sent(seen(scene, {**look.place, **place}))
-
-
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
     found = view(text)
@@ -56,7 +43,6 @@ def test_both_rows_cover_the_same_bytes_without_gap(text: str) -> None:
         assert cut.starts[0] == 0 and cut.stops[-1] == found.n_bytes == len(text.encode())
         np.testing.assert_array_equal(cut.starts[1:], cut.stops[:-1])
         assert b"".join(token.bytes for token in cut.tokens) == text.encode()
-
     for cut, other in ((found.upper, found.lower), (found.lower, found.upper)):
         spans = list(zip(other.starts.tolist(), other.stops.tolist(), strict=True))
         for position, span in enumerate(zip(cut.starts.tolist(), cut.stops.tolist(), strict=True)):
@@ -85,19 +71,6 @@ def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
             assert all(step.rank == ranks[step.parts[step.at]] for step in steps)
 
 
-def test_the_merges_of_a_token_are_drawn_step_by_step(lm: vm.LanguageModel) -> None:
-    look = look_at(lm, "a little cat", token=1)
-    token = look.trace.tokens[1]
-    steps = cutting.merges(cutting.ranks(story_tokenizer()), token.bytes)
-    made = drawn(tabs.draw_merges(look), look)
-    assert len(made.mark("names")["texts"]) == 1 + len(steps) == len(token.bytes)
-    assert made.mark("names")["texts"][-1].endswith(f"{token.id:,}")
-    for n, step in enumerate(steps, 1):
-        assert made.mark(f"labels.{n}")["texts"] == [token_of(-1, part).label for part in step.parts]
-        joined = [hue != "token" for hue in made.mark(f"row.{n}")["fill"]]
-        assert joined == [k == step.at for k in range(len(step.parts))]
-
-
 @pytest.mark.parametrize(
     ("raw", "kind"), [(b" cat", "space"), (b"cat", "text"), (b"\n", "blank"), (b" ", "blank"), (b"\xe6\xb7", "bytes")]
 )
@@ -110,9 +83,8 @@ def tiny() -> vm.LanguageModel:
     return language_model(tiny_config(n_vocab=8192, n_context=64))
 
 
-def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", step: int = 0, token: int = 0, **options: str) -> str:
-    look = dataclasses.replace(islands.look(lm.trace(text), PAGE, lang), options=options)
-    return "\n".join(islands.sentences(PAGE, look, token=token, word_step=step))
+def sentences(lm: vm.LanguageModel, text: str, lang: str = "en", **place: int) -> str:
+    return islands.told(PAGE, islands.look(lm.trace(text), PAGE, lang), **place)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -127,20 +99,6 @@ def test_a_token_is_told_of_in_both_vocabularies(token: int, lang: str, tiny: vm
     found = f"{theirs[alone.index(one.bytes)]:,}" if same else "76207"
     assert same is (token != 1) and found in told
     assert str(len(set(alone) & {own.token(id).bytes for id in ids})) in told
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_typed_word_is_cut_step_by_step(lang: str, tiny: vm.LanguageModel) -> None:
-    (split,) = splitting.splits(story_tokenizer(), "unbelievable")
-    for step, join in enumerate(split.joins):
-        told = sentences(tiny, "The cat sat", lang, step=step, word_typed="unbelievable")
-        pairs = split.pairs(step)
-        assert f"{join.rank:,} ←" in told and str(len(pairs)) in told
-        if lang == "en":
-            assert f"The lowest rank is {join.rank:,}: next, {pairs[join.at].left} and {pairs[join.at].right}" in told
-    told = sentences(tiny, "The cat sat", lang, step=len(split.joins), word_typed="unbelievable")
-    assert ("can be joined anymore" if lang == "en" else "都不能再合并") in told
-    assert all(f"{story_tokenizer().token(id).label} {id:,}" in told for id in split.ids)
 
 
 def test_where_nothing_is_written_nothing_is_compared() -> None:

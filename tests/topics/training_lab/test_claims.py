@@ -24,7 +24,6 @@ DEEP: dict[str, Any] = {**OWN, "n_layers": 12, "warmup": False}
 
 
 def course(**chosen: Any) -> tuple[Experiment, Course, Gradients]:
-    """A run to its end, or to where it broke."""
     run, broken = Experiment(lab.check(dataclasses.replace(Settings(), **chosen))), False
     try:
         for _ in run.steps():

@@ -53,7 +53,6 @@ def click(app: AppTest, name: str) -> AppTest:
 
 
 def train(app: AppTest) -> AppTest:
-    """Press the button, wait for the end, and look."""
     click(app, "start")
     assert run_of(app).job.wait(SOON)
     app.run()

@@ -63,19 +63,7 @@ def test_what_is_spoken_of_are_these_numbers() -> None:
 
 
 def drawn(plot: Plot) -> dict[str, Any]:
-    """The lines of a figure by their names."""
     return {line.name: line for line in plot.figure.data}
-
-
-def test_lines_are_drawn_at_their_numbers() -> None:
-    reports = [report(step, loss=9.0 - step / 10, scale=0.1) for step in range(30)]
-    view = RunView.of(run_of(reports, [Measured(0, 9.5, 0.0), Measured(30, 7.0, 0.0)]))
-    lines = drawn(curves.loss(view, words))
-    np.testing.assert_array_equal([lines["train"].x, lines["train"].y], [view.steps, view.loss])
-    np.testing.assert_array_equal([lines["held_out"].x, lines["held_out"].y], [[0, 30], [9.5, 7]])
-    assert lines["train"].hovertext[4] == "train<br>5<br>8.6"
-    for line, row in zip(drawn(curves.norms(view, words)).values(), view.norms, strict=True):
-        np.testing.assert_array_equal([line.x, line.y], [view.steps, row])
 
 
 def test_a_broken_loss_leaves_the_axis_finite() -> None:

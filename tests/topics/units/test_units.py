@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import islands
-import numpy as np
 import pytest
 from app_driver import address, answer, heading, open_page, said, tell
 from tiny_models import language_model, run_both, tiny_config
 
 import viz_model as vm
 from viz_model import explain
-from viz_model.drawing.scene import Cells, Scene, Texts
 from viz_model.island.look import Look
 from viz_model.island.page import Buttons
 from viz_model.texts import LANGUAGES
@@ -25,12 +20,8 @@ OF_HEADS = ["units.here", "units.contexts", "units.histogram", "units.roles", "u
 
 
 def look(model: str = "story-pre-ln", neuron: str = "", text: str = TEXT, lang: str = "en", **place: int) -> Look:
-    found = islands.look(vm.load(model).trace(text), PAGE, lang, **{"layer": 1, "head": 2, **place})
-    return replace(found, options={"neuron": neuron})
-
-
-def mark(scene: Scene, id: str) -> Any:
-    return next(one for panel in scene.panels for one in panel.marks if one.id == id)
+    place = {"layer": 1, "head": 2, **place}
+    return islands.look(vm.load(model).trace(text), PAGE, lang, {"neuron": neuron}, **place)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -59,41 +50,10 @@ def test_a_neuron_that_is_never_above_0_has_no_contexts() -> None:
 @pytest.mark.parametrize("neuron", ["", "3"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_without_a_sample_it_is_the_own_sentence_and_how_to_make_one(place: str, neuron: str) -> None:
-    here = islands.look(run_both(language_model(tiny_config(place))), PAGE, layer=1)  # type: ignore[arg-type]
-    here = replace(here, options={"neuron": neuron})
+    here = islands.look(run_both(language_model(tiny_config(place))), PAGE, options={"neuron": neuron}, layer=1)  # type: ignore[arg-type]
     assert set(islands.pictures(PAGE, here)) == {"units.here", "units.writes", "units.removed"}
     said = " ".join(islands.sentences(PAGE, here))
     assert "vm.explain.sample_units(lm, texts)" in said and "writes nothing at all" in said
-
-
-def test_what_is_drawn_is_the_run() -> None:
-    here = look(layer=2, head=1)
-    cells = mark(islands.pictures(PAGE, here)["units.here"], "cells")
-    pattern = here.trace["blocks.2.attn.pattern"][1].numpy()
-    seen = np.isfinite(cells.values)
-    assert isinstance(cells, Cells) and (seen == np.tri(len(here), dtype=bool)).all()
-    np.testing.assert_allclose(np.asarray(cells.values)[seen], pattern[seen], atol=1e-6)
-    here = look(neuron="17", layer=2)
-    bars = islands.pictures(PAGE, here)["units.here"].series[0].values
-    np.testing.assert_allclose(bars, here.trace["blocks.2.ffn.act"][:, 17], atol=1e-6)
-
-
-def test_contexts_show_the_value_at_each_token() -> None:
-    here = look(neuron="17", layer=2)
-    drawn = islands.pictures(PAGE, here)["units.contexts"]
-    cells, words = mark(drawn, "cells"), mark(drawn, "words")
-    unit = explain.unit(here.trace, 2, neuron=17)
-    first = unit.contexts(1)[0]
-    assert isinstance(words, Texts) and float(np.asarray(cells.values)[0, over_texts.BEFORE]) == pytest.approx(
-        first.values.max()
-    )
-    named = here.trace.tokenizer.token(first.ids[first.at]).label
-    shown: Any = words.texts[over_texts.BEFORE]
-    assert shown[0][0].text == named and shown[0][0].bold
-    of_head = look(layer=2, head=1)
-    cells = mark(islands.pictures(PAGE, of_head)["units.contexts"], "cells")
-    best = [context.values[context.key] for context in explain.unit(of_head.trace, 2, head=1).contexts()]
-    np.testing.assert_allclose(np.nanmax(np.asarray(cells.values)[:, :-1], 1), best, atol=1e-6)
 
 
 def test_a_click_goes_to_a_head_that_is_like_it_and_to_a_neuron() -> None:

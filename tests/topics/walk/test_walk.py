@@ -35,13 +35,10 @@ from viz_model.topics.walk.run import Run, start
 LANGUAGES = ("en", "zh")
 
 
-@functools.cache
-def model(name: str) -> vm.LanguageModel:
-    return vm.load(name)
+model = functools.cache(vm.load)
 
 
 def look_at(lm: vm.LanguageModel, text: Any = None, language: str = "en", **given: Any) -> Look:
-    """A look at a run, where the walk begins."""
     trace = (example(lm) if text is None else lm.trace(text, **given)).at(lm.config.sides[-1])
     layer, head, token = start(trace)
     t = Texts.of(language, lm.config)
@@ -201,10 +198,6 @@ def test_a_logit_of_no_key_takes_its_part_with_and_without_the_division() -> Non
             layer, head, token = start(trace)
             run = Run(Look.at(trace, Texts.of("en", config), "walk", layer=layer, head=head, token=token))
             assert (run.pattern.sum(-1) < 1).all() and (run.sharp.sum(-1) < 1).all()
-
-
-def test_old_addresses_name_chapters() -> None:
-    assert set(walk.FORMERLY.values()) <= set(walk.CHAPTERS)
 
 
 def test_writing_continues_where_it_stopped() -> None:
