@@ -50,13 +50,13 @@ class Run:
     # Words
 
     def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
-        """A beat: the text of that name, for models of this kind and for a file where there is one. Labels that follow,
+        """A beat: what is said under that name, of models of this kind and in a file where that differs. Labels that follow,
         as in ``"scores_5 later"``, stand in its place {{more}}.
         """
         key, *names = key.split()
         kept = {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
         more = "".join(self.look.t(f"walk.{name}", **kept) for name in names)
-        return Beat(self.look.text(self.kind(key), more=more, **values), lights, guess)
+        return Beat(Line(self.look.words(self.kind(key), more=more, **values)), lights, guess)
 
     def among(
         self, keys: Sequence[str], case: np.ndarray, lights: str = "", guess: Guess | None = None, /, **values: Any

@@ -117,12 +117,12 @@ def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
     yield own.text(look.words("heads_of", layer=look.layer), y=6, look="small")
     for head in range(n_heads):
         x, y = ((head % across) / across, 0), 40 + (size + 28) * (head // across)
-        yield own.text(look.words("head", n=head), x, y - 10, look="small")
+        yield own.text(look.common("guess_head", n=head), x, y - 10, look="small")
         yield from _map(run, look.layer, head, x, y, size, own)
     tall = min((HEIGHT - 24) / len(every) - 6, 760 / n_heads - 8)
     for row, layer in enumerate(every):
         y = 24 + (tall + 6) * row
-        yield all_.text(look.words("block", n=layer), y=y + tall / 2, look="small")
+        yield all_.text(look.common("guess_block", n=layer), y=y + tall / 2, look="small")
         for head in range(n_heads):
             yield from _map(run, layer, head, (0.08 + 0.92 * head / n_heads, 0), y, tall, all_)
 

@@ -16,6 +16,7 @@ from viz_model.training import first_words, log, recipe
 from viz_model.training.first_words import Moment
 
 POINTS = 60
+NORMS = {"pre": "Pre-LN", "post": "Post-LN"}
 
 
 def chapter(run: Run) -> Chapter:
@@ -35,10 +36,10 @@ def chapter(run: Run) -> Chapter:
     if moments:
         beats.append(run.says("learned_3", n=f"{moments[-1].step:,}"))
     if lm is not None and lm.twin is not None:
-        beats.append(run.says("learned_4", "", run.asks("guess_twin", ["Pre-LN", "Post-LN"], 0)))
+        beats.append(run.says("learned_4", "", run.asks("guess_twin", list(NORMS.values()), 0)))
         marks += _norms(run, len(beats))
-        norms = ("norm_pre", "norm_post") if run.trace.norm_at == "pre" else ("norm_post", "norm_pre")
-        data = {"models": [lm.name, lm.twin], "labels": list(map(look.words, norms))}
+        norms = list(NORMS.values())[:: 1 if run.trace.norm_at == "pre" else -1]
+        data = {"models": [lm.name, lm.twin], "labels": norms}
         marks.append(layout.toy("twin", data, look.words("twin_label"), 70, since=len(beats), y=340))
     if reports:
         marks += _curve(run, reports)
@@ -99,7 +100,7 @@ def _norms(run: Run, since: int) -> Iterator[Mark]:
     look, pen = run.look, Pen({"since": since})
     for place, y in (("pre", 70), ("post", 220)):
         norm, part = ((0.2, y - 12), (0.4, y - 12)) if place == "pre" else ((0.66, y + 42), (0.3, y - 12))
-        yield pen.text(look.words(f"norm_{place}"), y=y - 40, look="bold" if run.trace.norm_at == place else "")
+        yield pen.text(NORMS[place], y=y - 40, look="bold" if run.trace.norm_at == place else "")
         yield pen.box(0, y + 60, WIDTH, 6, part="stream")
         for name, (x, top), role in (("norm", norm, "normed"), ("attn", part, "attn")):
             yield pen.box((x, 0), top, (0.16, 0), 42, "cover")

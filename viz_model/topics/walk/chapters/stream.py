@@ -81,7 +81,7 @@ def _flow(run: Run) -> Iterator[Mark]:
         x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
         when = (0.8 * n / len(passed), 0.8 * n / len(passed) + 0.2)
         pen = Pen({"since": min(n, 1), "until": 2, "when": when})
-        label = run.look.words("block", n=depth - 1) if depth else run.look.words("input")
+        label = run.look.common("guess_block", n=depth - 1) if depth else run.look.words("input")
         yield pen.text(label, middle, TOP - 18, anchor="middle", look="small")
         values = run.trace[after(depth)][at, ::every][:, :FEW].numpy()
         for row, own in enumerate(values):
@@ -94,7 +94,7 @@ def _block(run: Run) -> Iterator[Mark]:
     """One block, drawn out: the stream, and beside it the parts that read it and add to it."""
     look, pen = run.look, Pen({"since": 2, "until": 3})
     parts = ["attn", "cross", "ffn"] if "blocks.0.cross.pattern" in run.trace else ["attn", "ffn"]
-    yield pen.text(look.words("block", n=look.layer), (0.5, 0), 30, anchor="middle", look="bold")
+    yield pen.text(look.common("guess_block", n=look.layer), (0.5, 0), 30, anchor="middle", look="bold")
     yield pen.box((0.08, 0), 50, (0.84, 0), 330, "frame", part="frame")
     yield pen.box(0, 310, WIDTH, 8, part="stream")
     yield pen.text(look.words("stream_line"), (0.5, 0), 340, anchor="middle", part="stream")
