@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 
 from viz_model.claims import exceeds
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
-from viz_model.island.beats import Chapter, Mark
+from viz_model.island.beats import Chapter
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import of, words, writes
-from viz_model.topics.walk.layout import Pen
+from viz_model.topics.walk.layout import Marks, Pen
 from viz_model.topics.walk.run import Run
 
 MOST = 40
@@ -92,7 +90,7 @@ def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
     return list(map(without, found.values()))
 
 
-def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Iterator[Mark]:
+def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Marks:
     """What becomes of the likeliest answer without each part."""
     look, classes = run.look, run.trace.config.classes
     if run.trace.edits or not (run.predicts or classes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import neurons
 from viz_model.model.sites import n_neurons
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 COLUMNS = 48
@@ -58,7 +57,7 @@ def _shares(run: Run) -> dict[str, int]:
     return sizes if run.trace.config.reads_pictures else {**sizes, "embedding": model.embedding.weight.numel()}
 
 
-def _neurons(run: Run, act: np.ndarray, active: object) -> Iterator[Mark]:
+def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
     """The neurons before and after the curve, and how many are ``active`` where that can be counted."""
     look, at, count = run.look, f"blocks.{run.look.layer}.ffn.", act.shape[-1]
     before, rows, pen = run.trace[f"{at}up"].numpy() if f"{at}up" in run.trace else act, -(-count // COLUMNS), Pen()
@@ -88,7 +87,7 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     return number, look.listed(fires), look.listed(list(dict.fromkeys(pushed))[:3])
 
 
-def _fires(run: Run, act: np.ndarray, number: int) -> Iterator[Mark]:
+def _fires(run: Run, act: np.ndarray, number: int) -> Marks:
     pen, top = Pen({"since": 3, "until": 4}), float(act.max()) or 1.0
     yield pen.text(run.look.words("neuron", n=number), y=30, look="bold")
     yield from layout.names(run, 60, pen)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Beat, Chapter, Mark, ends
+from viz_model.island.beats import Beat, Chapter, ends
 from viz_model.measures import heads
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import scores
-from viz_model.topics.walk.layout import HEIGHT, NAMES, WIDTH, Pen
+from viz_model.topics.walk.layout import HEIGHT, NAMES, WIDTH, Marks, Pen
 from viz_model.topics.walk.run import MOST_MAP, Run
 
 N, TOP, MOST_HEADS = 5, 40, 48
@@ -57,7 +56,7 @@ def _all(run: Run, every: list[int]) -> Beat:
     return run.says(f"heads_5 {what}", n=len(every) * run.trace.config.n_heads, does=does)
 
 
-def _values(run: Run) -> Iterator[Mark]:
+def _values(run: Run) -> Marks:
     """The value of each key, and what its weight makes of it."""
     look, shown = run.look, run.shown
     v, weight, count = run.head("v"), run.rows(run.pattern), shown.shape[1]
@@ -79,7 +78,7 @@ def _values(run: Run) -> Iterator[Mark]:
         yield share.text(said, y=TOP + high * count + 12, look="small", part="")
 
 
-def _output(run: Run) -> Iterator[Mark]:
+def _output(run: Run) -> Marks:
     """The sum, which first stands below the values, and what W_O makes of it."""
     look, z, (written, before) = run.look, run.head("z"), _written(run)
     mixed, third = Pen({"since": 2, "until": 4, "part": "mixed"}), Pen({"since": 3, "until": 4})
@@ -108,7 +107,7 @@ def _written(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return (run.head("z") @ _matrix(run)).astype(np.float32), before
 
 
-def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
+def _maps(run: Run, every: list[int]) -> Marks:
     """The weights of each head as a map: a row a query, a column a key. First those of the block, then all."""
     look, n_heads = run.look, run.trace.config.n_heads
     own, all_ = Pen({"since": 4, "until": 5}), Pen({"since": 5})
@@ -127,7 +126,7 @@ def _maps(run: Run, every: list[int]) -> Iterator[Mark]:
             yield from _map(run, layer, head, (0.08 + 0.92 * head / n_heads, 0), y, tall, all_)
 
 
-def _map(run: Run, layer: int, head: int, x: tuple[float, int], y: float, size: float, pen: Pen) -> Iterator[Mark]:
+def _map(run: Run, layer: int, head: int, x: tuple[float, int], y: float, size: float, pen: Pen) -> Marks:
     stop = min(len(run), max(MOST_MAP, run.look.token + 1))
     part = slice(max(0, stop - MOST_MAP), stop)
     weights = run.trace.head(f"blocks.{layer}.attn.pattern", head).numpy()[part, part]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import WIDTH, Pen
+from viz_model.topics.walk.layout import WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 from viz_model.training import first_words, log, recipe
 from viz_model.training.first_words import Moment
@@ -76,7 +76,7 @@ def _moments(run: Run, moments: Sequence[Moment]) -> dict[str, Any]:
     }
 
 
-def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Iterator[Mark]:
+def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Marks:
     """The loss of the published run, step by step: points from high to low."""
     look, pen = run.look, Pen({"since": 2, "until": 3})
     steps, loss = np.array([(one["step"] + 1.0, one["loss"]) for one in reports]).T
@@ -95,7 +95,7 @@ def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Iterator[Mark]:
     yield pen.end(last, (1, -8), 380, look="small")
 
 
-def _norms(run: Run, since: int) -> Iterator[Mark]:
+def _norms(run: Run, since: int) -> Marks:
     """One part of a block, Pre-LN above and Post-LN below: where the norm stands on the stream."""
     look, pen = run.look, Pen({"since": since})
     for place, y in (("pre", 70), ("post", 220)):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from viz_model.config import Sinusoidal
 from viz_model.drawing.digits import root
-from viz_model.island.beats import Chapter, Mark, ends
+from viz_model.island.beats import Chapter, ends
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, Pen
+from viz_model.topics.walk.layout import NAMES, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 ROW, HIGH, X, WIDE = 34, 26, NAMES + 56, (1, -NAMES - 56)
@@ -44,7 +42,7 @@ def chapter(run: Run) -> Chapter:
     return run.chapter("position", beats, _marks(run, kind, twins), "position")
 
 
-def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]:
+def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Marks:
     trace, look = run.trace, run.look
     places = of = twins or (look.token,)
     if not twins and kind in ("waves", "learned") and len(run) > 1:  # the same token, as it would be at another place
@@ -78,7 +76,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         yield from _bias(run)
 
 
-def _bias(run: Run) -> Iterator[Mark]:
+def _bias(run: Run) -> Marks:
     """What is added to the scores of each token of the window, by the place of a key."""
     bias, at, pen = run.head("bias"), list(run.window), Pen({"since": 2, "part": "position"})
     seen = np.where(run.visible, bias, 0.0)[:, at]

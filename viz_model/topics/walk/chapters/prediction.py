@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from viz_model.measures import lens
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.stream import after, depths
 from viz_model.topics.walk.chapters.write import class_probs
-from viz_model.topics.walk.layout import NAMES, Pen
+from viz_model.topics.walk.layout import NAMES, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 TOP, HIGH = 60, 46
@@ -99,7 +99,7 @@ def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
 
 def _logits(
     run: Run, ids: np.ndarray, logits: np.ndarray, probs: np.ndarray, cool: np.ndarray, steps: Mapping[str, int]
-) -> Iterator[Mark]:
+) -> Marks:
     """The likeliest tokens: their logits as points, then their probabilities as bars, also at a lower temperature."""
     look, n, since = run.look, steps["depth"], steps["probs"]
     shown, cooled = steps.get("grown", since), steps.get("cool", n)
@@ -123,7 +123,7 @@ def _logits(
     yield share.text(said, 160, TOP + HIGH * ids.shape[1] + 20, until=cooled, look="small", part="")
 
 
-def _grown(run: Run, passed: Sequence[int], named: Sequence[str], steps: Mapping[str, int]) -> Iterator[Mark]:
+def _grown(run: Run, passed: Sequence[int], named: Sequence[str], steps: Mapping[str, int]) -> Marks:
     """The length of each token's vector after so many blocks."""
     length = np.stack([run.trace[after(depth)].norm(dim=-1).numpy() for depth in passed])
     there: dict[str, Any] = {"since": steps["grown"], "until": steps["probs"], "part": "stream"}
@@ -131,7 +131,7 @@ def _grown(run: Run, passed: Sequence[int], named: Sequence[str], steps: Mapping
     yield from layout.bars(run, named, length, "1", TOP, most=length.max(0), **there)
 
 
-def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Iterator[Mark]:
+def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Marks:
     """What would be predicted after each block; the rows from which on it stays."""
     pen = Pen({"since": since})
     yield pen.text(run.look.words("if_it_stopped", token=run.label()), y=22, look="bold")
@@ -162,7 +162,7 @@ def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
     return beats, marks
 
 
-def _vectors(run: Run) -> Iterator[Mark]:
+def _vectors(run: Run) -> Marks:
     values = run.trace[after(run.trace.n_layers)].numpy()
     for at, row in layout.token_rows(run, TOP):
         yield row.strip(values[at], NAMES, (1, -NAMES), layout.most(values) / 2, part="stream")

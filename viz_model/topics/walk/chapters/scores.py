@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing.tables import by
-from viz_model.island.beats import Chapter, Mark, ends
+from viz_model.island.beats import Chapter, ends
 from viz_model.measures.heads import ROUNDING
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen, points
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, points
 from viz_model.topics.walk.run import Run
 
 N, TOP = 5, 136
@@ -86,7 +85,7 @@ def matrix(run: Run, letter: str) -> np.ndarray:
     return weight.reshape(-1, d, weight.shape[-1])[owner].T
 
 
-def _marks(run: Run) -> Iterator[Mark]:
+def _marks(run: Run) -> Marks:
     look, scores = run.look, run.rows(run.dots)
     yield layout.toy("dot", {"names": ["a", "b", "a · b"]}, look.words("toy_dot"), until=2)
     yield from _query(run)
@@ -123,7 +122,7 @@ def _marks(run: Run) -> Iterator[Mark]:
         yield row.box(0, row.y, WIDTH, high - 1, "frame", part="row", act={"key": n}, label=label, when=(0, 1))
 
 
-def _query(run: Run) -> Iterator[Mark]:
+def _query(run: Run) -> Marks:
     """A vector times a matrix. The query is made below the matrix, and then goes to the top to be compared."""
     look, line, made, weights = run.look, read(run), run.head("q"), matrix(run, "q")
     pen, d = Pen({"since": 2, "until": 3}), weights.shape[1]

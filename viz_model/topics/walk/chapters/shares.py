@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing.digits import root
-from viz_model.island.beats import Beat, Chapter, Mark
+from viz_model.island.beats import Beat, Chapter
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import DOT, NAMES, Pen, points
+from viz_model.topics.walk.layout import DOT, NAMES, Marks, Pen, points
 from viz_model.topics.walk.run import Run
 
 TOP, MIDDLE = 48, 0.54
@@ -58,7 +58,7 @@ def _mask(run: Run, values: Mapping[str, Any]) -> Beat:
     return run.among(("shares_1", "shares_1_last"), case, "hidden score", **values)
 
 
-def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> Iterator[Mark]:
+def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> Marks:
     look, (tokens, count), softmax, last = run.look, run.shown.shape, steps["softmax"], steps["last"]
     raw, scaled, final, share, sharp = map(
         run.rows, (run.dots, run.head("scores"), run.scores, run.pattern, run.sharp if divides else run.pattern)
@@ -86,7 +86,7 @@ def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> I
         yield weight.end(look.words("softmax_of"), y=TOP - 12, until=last)
     yield weight.end(look.words("weights"), y=TOP - 12, since=last)
 
-    def weights(row: Pen, before: np.ndarray, after: np.ndarray) -> Iterator[Mark]:
+    def weights(row: Pen, before: np.ndarray, after: np.ndarray) -> Marks:
         row, none = row.but(**weight.fields), 0 * before
         parts = [(0, none), (softmax, before), (last, after)]
         wide = [(at, np.stack([0.28 * np.maximum(part, 0), none], -1).astype(np.float32)) for at, part in parts]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from viz_model.drawing.tables import Among
 from viz_model.island import query
-from viz_model.island.beats import Chapter, Mark
+from viz_model.island.beats import Chapter
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import Pen
+from viz_model.topics.walk.layout import Marks, Pen
 from viz_model.topics.walk.run import MOST_ROWS, Run
 
 TOP, LEFT = 60, 0.45
@@ -39,7 +37,7 @@ def reads(run: Run) -> tuple[np.ndarray, int, int]:
     return trace.head(sites[layer], int(head)).numpy(), int(layer), int(head)
 
 
-def _marks(run: Run, weights: np.ndarray) -> Iterator[Mark]:
+def _marks(run: Run, weights: np.ndarray) -> Marks:
     look, read = run.look, run.trace.at("encoder")
     key, share = Pen({"part": "key"}), Pen({"part": "share", "since": 2})
     yield Pen({"part": "query"}).text(look.words("written_text"), y=TOP - 24)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 
 from viz_model.config import LayerNorm, RMSNorm
-from viz_model.island.beats import Chapter, Mark
+from viz_model.island.beats import Chapter
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
@@ -73,7 +71,7 @@ def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
     return {name: value.numpy() for name, value in found.items()}, kind, learned
 
 
-def _flow(run: Run) -> Iterator[Mark]:
+def _flow(run: Run) -> Marks:
     """Some numbers of each token before the first block and after each."""
     passed, at, high = depths(run), list(run.window), layout.pitch(len(run.window), TOP)
     every, width = max(1, run.trace.config.d_model // FEW), 1 / len(passed)
@@ -90,7 +88,7 @@ def _flow(run: Run) -> Iterator[Mark]:
     yield from layout.names(run, TOP, Pen({"until": 2}))
 
 
-def _block(run: Run) -> Iterator[Mark]:
+def _block(run: Run) -> Marks:
     """One block, drawn out: the stream, and beside it the parts that read it and add to it."""
     look, pen = run.look, Pen({"since": 2, "until": 3})
     parts = ["attn", "cross", "ffn"] if "blocks.0.cross.pattern" in run.trace else ["attn", "ffn"]
@@ -109,7 +107,7 @@ def _block(run: Run) -> Iterator[Mark]:
             yield own.text(sign, (left, 10), 258)
 
 
-def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Iterator[Mark]:
+def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Marks:
     """The vector as it comes, rescaled, and with the learned factors."""
     look, top = run.look, max(3.0, layout.most(one["out"]) / 2)
     rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed"), ("out", 300, 4, "learned")]

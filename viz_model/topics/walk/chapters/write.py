@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Chapter, Guess, Mark
+from viz_model.island.beats import Chapter, Guess
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import Pen
+from viz_model.topics.walk.layout import Marks, Pen
 from viz_model.topics.walk.run import Run
 
 GPT_3 = 175e9
@@ -86,7 +85,7 @@ def _guess(run: Run) -> Guess | None:
     return run.asks("guess_next", named, int(order.argmin()), before=literal(said))
 
 
-def _marks(run: Run) -> Iterator[Mark]:
+def _marks(run: Run) -> Marks:
     trace, look = run.trace, run.look
     if writes(run):
         is_picture = trace.config.reads_pictures  # drawn in a field of its own
