@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from viz_model.config import LayerNorm, RMSNorm
 from viz_model.island.beats import Chapter
@@ -12,8 +11,6 @@ from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
-PLACES = {"pre": "pre", "both": "pre", "post": "post", "branch": "branch"}
-"""What the first norm of a block rescales, by where the norms stand."""
 
 
 def depths(run: Run) -> tuple[int, ...]:
@@ -43,8 +40,8 @@ def chapter(run: Run) -> Chapter:
     if normed is not None:
         one, kind, learned = normed
         numbers = {name: run.by("token", one[name], "2") for name in ("mean", "spread")}
-        how = run.look.words(f"how_{kind}", **numbers)
-        beats.append(run.says(f"stream_3_{PLACES[place]}", "stream normed", how=how))
+        how, place = run.look.words(f"how_{kind}", **numbers), "pre" if place == "both" else place
+        beats.append(run.says(f"stream_3_{place}", "stream normed", how=how))
         if learned:
             beats.append(run.says(f"stream_4_{kind}", "learned"))
         marks += _norm(run, *normed)
@@ -57,18 +54,17 @@ def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
     none.
     """
     trace, layer = run.trace, run.look.layer
-    name, kinds = f"blocks.{layer}.attn.norm.out", {LayerNorm: "layer", RMSNorm: "rms"}
+    name, kinds = f"blocks.{layer}.attn.norm", {LayerNorm: "layer", RMSNorm: "rms"}
     kind = kinds.get(type(trace.config.norm))
-    if kind is None or name not in trace:
+    if kind is None or f"{name}.out" not in trace:
         return None
-    line = torch.stack([trace.norm_input(f"blocks.{layer}.attn.norm", n) for n in range(len(trace))])
-    mean = line.mean(-1) if kind == "layer" else torch.zeros(len(line))
-    spread = (line - mean[:, None]).square().mean(-1).sqrt()
-    out = trace[name]
-    rescaled = (line - mean[:, None]) / spread[:, None].clamp(min=1e-9)
+    line, out = trace.norm_input(name).numpy(), trace[f"{name}.out"].numpy()
+    mean = line.mean(-1) if kind == "layer" else np.zeros(len(line))
+    apart = line - mean[:, None]
+    spread = np.sqrt((apart**2).mean(-1))
+    rescaled = apart / np.maximum(spread, 1e-9)[:, None]
     found = {"line": line, "mean": mean, "spread": spread, "rescaled": rescaled, "out": out}
-    learned = not torch.allclose(rescaled, out, atol=1e-3)
-    return {name: value.numpy() for name, value in found.items()}, kind, learned
+    return found, kind, not np.allclose(rescaled, out, atol=1e-3)
 
 
 def _flow(run: Run) -> Marks:
