@@ -162,10 +162,10 @@ function pieces(part, { data, act }, { place, select, me }) {
   const list = child(part, 0, "div", "pieces"), from = place.beat
   list.classList.toggle("cut", from >= 1)
   list.classList.toggle("named", from >= 2)
-  children(list, data.tokens, "button.piece", (one, { label, id, bytes, split }, n) => {
+  children(list, data.tokens, "button.piece", (one, { label, id, bytes }, n) => {
     one.type = "button"
     one.classList.toggle("chosen", n === place.token - data.first)
-    one.classList.toggle("split", !!split && from >= data.splits)
+    one.classList.toggle("split", !!bytes && from >= data.splits)
     one.setAttribute("aria-pressed", n === place.token - data.first)
     one.onclick = () => select({ token: n + data.first })
     say(child(one, 0, "b"), label)

@@ -15,7 +15,6 @@ from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import lens
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.stream import after, depths
-from viz_model.topics.walk.chapters.write import class_probs
 from viz_model.topics.walk.layout import NAMES, Marks, Pen, most
 from viz_model.topics.walk.run import Run
 
@@ -135,7 +134,8 @@ def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, s
 
 
 def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
-    probs, logits, names = class_probs(run), run.trace["class.logits"].numpy().reshape(-1), run.trace.config.classes
+    probs, logits = (run.trace[f"class.{name}"].numpy().reshape(-1) for name in ("probs", "logits"))
+    names = run.trace.config.classes
     best = int(probs.argmax())
     logit, p = written(logits[best], "2"), written(probs[best], "percent")
     beats = [
