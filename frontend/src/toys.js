@@ -62,7 +62,7 @@ function softmax(part, data) {
 }
 
 // Moments of a training: what was written after so many steps.
-function moments(part, { data }) {
+function moments(part, { data, label }) {
   part.n ??= 0
   const words = child(part, 0, "div", "moment"), bar = child(part, 1, "div", "steps")
   const show = () => {
@@ -74,7 +74,7 @@ function moments(part, { data }) {
     say(child(words, 2, "div", "loss"), data.loss.replace("{loss}", written(loss, "2")))
     if (made) made.value = part.n
   }
-  const made = slider(bar, 0, { value: part.n, least: 0, most: data.moments.length - 1, by: 1, label: data.label }, n => { part.n = n; show() })
+  const made = slider(bar, 0, { value: part.n, least: 0, most: data.moments.length - 1, by: 1, label }, n => { part.n = n; show() })
   const marks = child(bar, 1, "div", "marks")
   data.moments.forEach(({ step }, n) => say(child(marks, n, "span"), written(step, "whole")))
   show()

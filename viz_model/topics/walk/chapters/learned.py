@@ -13,7 +13,6 @@ from viz_model.topics.walk import layout
 from viz_model.topics.walk.layout import WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 from viz_model.training import first_words, log, recipe
-from viz_model.training.first_words import Moment
 
 POINTS = 60
 NORMS = {"pre": "Pre-LN", "post": "Post-LN"}
@@ -22,58 +21,41 @@ NORMS = {"pre": "Pre-LN", "post": "Post-LN"}
 def chapter(run: Run) -> Chapter:
     look, language, lm = run.look, run.look.t.language, run.look.lm
     folder = None if lm is None else lm.folder
-    moments = [] if folder is None else [one for one in first_words.read(folder) if language in one.texts]
-    reports, beats, marks = _log(run, folder), list[Beat](), list[Mark]()
-    steps, base = f"{1 + int(reports[-1]['step']):,}" if reports else "", _begun(run)
+    reports = look.once(lambda _: _log(folder), "walk log")
+    steps, beats, marks = f"{1 + int(reports[-1]['step']):,}" if reports else "", list[Beat](), list[Mark]()
+    kept = [] if folder is None else [one for one in first_words.read(folder) if language in one.texts]
+    texts = (" ".join(one.texts[language].replace("�", "").split()) for one in kept)  # what can be shown, in a line
+    moments = [
+        {"step": one.step, "loss": one.bits_per_byte[language], "text": text}
+        for one, text in zip(kept, texts, strict=True)
+    ]
     if moments:
-        beats.append(run.says("learned_1", text=_clean(moments[0].texts[language])))
+        beats.append(run.says("learned_1", text=moments[0]["text"]))
+        data = {"beginning": first_words.BEGINNINGS[language], "after": look.words("moments_after", step="{step}")}
+        data["loss"] = look.words("moments_bits", loss="{loss}")
         for shown, when in ((moments, {"since": 3, "until": 4}), (moments[:1], {"until": 2})):
-            marks.append(layout.toy("moments", _moments(run, shown), look.words("moments_label"), **when))
-    else:
+            marks.append(layout.toy("moments", {**data, "moments": shown}, look.words("moments_label"), **when))
+    else:  # began with the parameters of a bundled model, or with random ones, or nobody knows
+        base = recipe.load(lm.name).begin_from if lm is not None and lm.name in recipe.names() else ""
         beats.append(run.says("learned_1_begun" if base else "learned_1_plain", base=base))
     compare = look.words("compare_encoder" if run.trace.config.kind == "encoder" else "compare")
     beats.append(run.says("learned_2" if steps else "learned_2_plain", steps=steps, compare=compare))
     if moments:
-        beats.append(run.says("learned_3", n=f"{moments[-1].step:,}"))
+        beats.append(run.says("learned_3", n=f"{moments[-1]['step']:,}"))
     if lm is not None and lm.twin is not None:
         beats.append(run.says("learned_4", "", run.asks("guess_twin", list(NORMS.values()), 0)))
         marks += _norms(run, len(beats))
         norms = list(NORMS.values())[:: 1 if run.trace.norm_at == "pre" else -1]
-        data = {"models": [lm.name, lm.twin], "labels": norms}
-        marks.append(layout.toy("twin", data, look.words("twin_label"), 70, since=len(beats), y=340))
+        twins = {"models": [lm.name, lm.twin], "labels": norms}
+        marks.append(layout.toy("twin", twins, look.words("twin_label"), 70, since=len(beats), y=340))
     if reports:
         marks += _curve(run, reports)
     return run.chapter("learned", beats, marks, "training_lab")
 
 
-def _begun(run: Run) -> str:
-    """The bundled model whose parameters this one began with; "" where they were random, or nobody knows."""
-    lm = run.look.lm
-    return recipe.load(lm.name).begin_from if lm is not None and lm.name in recipe.names() else ""
-
-
-def _log(run: Run, folder: Path | None) -> list[dict[str, Any]]:
+def _log(folder: Path | None) -> list[dict[str, Any]]:
     path = None if folder is None else folder / "log.jsonl"
-    return run.look.once(lambda _: log.read(path) if path is not None and path.exists() else [], "walk log")
-
-
-def _clean(text: str) -> str:
-    """What a model wrote, in one line of letters that can be shown."""
-    return " ".join(text.replace("�", "").split())
-
-
-def _moments(run: Run, moments: Sequence[Moment]) -> dict[str, Any]:
-    look, language = run.look, run.look.t.language
-    return {
-        "beginning": first_words.BEGINNINGS[language],
-        "after": look.words("moments_after", step="{step}"),
-        "loss": look.words("moments_bits", loss="{loss}"),
-        "label": look.words("moments_label"),
-        "moments": [
-            {"step": one.step, "loss": one.bits_per_byte[language], "text": _clean(one.texts[language])}
-            for one in moments
-        ],
-    }
+    return log.read(path) if path is not None and path.exists() else []
 
 
 def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Marks:
