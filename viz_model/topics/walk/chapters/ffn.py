@@ -14,7 +14,6 @@ from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
 from viz_model.topics.walk.run import Run
 
 COLUMNS = 48
-_BYTE = re.compile("[0-9A-F]{2}")
 
 
 def chapter(run: Run) -> Chapter:
@@ -37,24 +36,17 @@ def chapter(run: Run) -> Chapter:
             marks += _fires(run, act[:, number], number)
     else:
         beats.append(run.says("ffn_experts"))
-    shares = _shares(run)
-    network, attention = shares["ffn"], shares["attn"]
-    key = "ffn_size outweighs" if shares.get("embedding", 0) > network > attention else "ffn_size"
-    beats.append(run.says(key, share=f"{network / (network + attention):.0%}"))
-    values = np.array(list(shares.values())) / sum(shares.values())
-    labels, since = [look.words(f"part_{name}") for name in shares], len(beats)
-    marks += layout.bars(run, labels, values, "share", 110, since=since, part="share")
+    weights = {name: weight.numel() for name, weight in run.trace.model.named_parameters()}
+    ffn, attn, cross = (sum(n for name, n in weights.items() if f".{one}." in name) for one in ("ffn", "attn", "cross"))
+    sizes = {"ffn": ffn, "attn": attn + cross}
+    if not config.reads_pictures:
+        sizes["embedding"] = run.trace.model.embedding.weight.numel()
+    key = "ffn_size outweighs" if sizes.get("embedding", 0) > ffn > sizes["attn"] else "ffn_size"
+    beats.append(run.says(key, share=f"{ffn / (ffn + sizes['attn']):.0%}"))
+    labels, values, since = [look.words(f"part_{name}") for name in sizes], np.array([*sizes.values()]), len(beats)
+    marks += layout.bars(run, labels, values / values.sum(), "share", 110, since=since, part="share")
     marks.append(Pen().text(look.words("weights_of"), y=80, since=since))
     return run.chapter("ffn", beats, marks, "block")
-
-
-def _shares(run: Run) -> dict[str, int]:
-    """Weights of all feed-forward networks, of all attention, and of the embedding table."""
-    model, sizes = run.trace.model, {"ffn": 0, "attn": 0}
-    for name, weight in model.named_parameters():
-        for part, size in (("ffn", "ffn"), ("attn", "attn"), ("cross", "attn")):
-            sizes[size] += weight.numel() if f".{part}." in name else 0
-    return sizes if run.trace.config.reads_pictures else {**sizes, "embedding": model.embedding.weight.numel()}
 
 
 def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
@@ -75,16 +67,14 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     """The strongest neuron at the selected token: its number, the tokens on which it fires most, and the tokens that it
     pushes, by their names in prose; None where it fires nowhere.
     """
-    look, number = run.look, int(act[run.look.token].argmax())
-    whole = [token.is_whole for token in run.trace.tokens]
-    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and whole[n]][:3]
+    look, tokens, number = run.look, run.trace.tokens, int(act[run.look.token].argmax())
+    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and tokens[n].is_whole][:3]
     if not order:
         return None
     column = run.trace.stack.block(look.layer).ffn.down.weight.detach().T[[number]]
-    names = [name for name, _ in neurons.promoted(run.trace, column, 12)[0]]
-    pushed = [f"`{name.strip('·')}`" for name in names if any(map(str.isalpha, name)) and not _BYTE.fullmatch(name)]
-    fires = dict.fromkeys(look.code_name(n) for n in order)
-    return number, look.listed(fires), look.listed(list(dict.fromkeys(pushed))[:3])
+    names = [name for name, _ in neurons.promoted(run.trace, column, 12)[0] if any(map(str.isalpha, name))]
+    pushed = dict.fromkeys(f"`{name.strip('·')}`" for name in names if not re.fullmatch("[0-9A-F]{2}", name))
+    return number, look.listed(dict.fromkeys(map(look.code_name, order))), look.listed(list(pushed)[:3])
 
 
 def _fires(run: Run, act: np.ndarray, number: int) -> Marks:

@@ -19,7 +19,7 @@ def chapter(run: Run) -> Chapter | None:
         return None
     weights, layer, head = reads(run)
     best, is_code = run.by("token", weights.argmax(-1)), not run.look.config.reads_pictures
-    most = Among(query.key_names(run.look, "cross"), best, is_code=is_code)
+    most = Among(query.key_names(run.look, "cross"), best, is_code)
     share = run.by("token", weights.max(-1), "percent")
     second = run.says("source_2", "share", q=run.named(), layer=layer, head=head, most=most, share=share)
     return run.chapter("source", [run.says("source_1", "query key"), second], _marks(run, weights), "cross_attention")
