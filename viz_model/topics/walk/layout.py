@@ -80,8 +80,8 @@ def turn(n: int, count: int) -> tuple[float, float]:
 
 def token_rows(run: Run, top: float, pen: Pen = PLAIN) -> Iterator[tuple[int, Pen]]:
     """The rows of the tokens that have one, each with its token."""
-    for n, row in pen.rows(len(run.window), top, pitch(len(run.window), top)):
-        yield run.window[n], row
+    for n, row in pen.rows(len(run.around()), top, pitch(len(run.around()), top)):
+        yield run.around()[n], row
 
 
 def names(run: Run, top: float, pen: Pen = PLAIN) -> Marks:
@@ -91,7 +91,7 @@ def names(run: Run, top: float, pen: Pen = PLAIN) -> Marks:
         yield row.name(run.labels[n])
         yield row.box(0, row.y, WIDTH, row.high - 1, "frame", part="row", act={"token": n}, label=run.labels[n])
         yield row.box(NAMES - 4, row.y + 3, 3, row.high - 7, present=chosen, part="chosen")
-    if rest := len(run) - len(run.window):
+    if rest := len(run) - len(run.around()):
         yield pen.text(run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small")
 
 

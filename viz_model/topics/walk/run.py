@@ -124,11 +124,10 @@ class Run:
         """Of which tokens something was made so."""
         return [self.look.token] if len(values) == 1 else list(range(len(self)))
 
-    @cached_property
-    def window(self) -> range:
-        """Tokens that have a row where all have one alike; the selected one is among them."""
-        stop = min(len(self), max(MOST_ROWS, self.look.token + 1))
-        return range(max(0, stop - MOST_ROWS), stop)
+    def around(self, most: int = MOST_ROWS) -> range:
+        """So many tokens, the selected one among them: those that have a row where all have one alike."""
+        stop = min(len(self), max(most, self.look.token + 1))
+        return range(max(0, stop - most), stop)
 
     @property
     def rows_in(self) -> np.ndarray:

@@ -71,7 +71,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Marks:
 
 def _bias(run: Run) -> Marks:
     """What is added to the scores of each token of the window, by the place of a key."""
-    bias, at, pen = run.head("bias"), list(run.window), Pen({"since": 2, "part": "position"})
+    bias, at, pen = run.head("bias"), list(run.around()), Pen({"since": 2, "part": "position"})
     seen = np.where(run.visible, bias, 0.0)[:, at]
     share = np.abs(seen) / layout.most(seen)
     yield pen.text(run.look.words("bias", token=run.label()), y=236, part="")

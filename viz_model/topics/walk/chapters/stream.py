@@ -69,7 +69,7 @@ def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
 
 def _flow(run: Run) -> Marks:
     """Some numbers of each token before the first block and after each."""
-    passed, at, high = depths(run), list(run.window), layout.pitch(len(run.window), TOP)
+    passed, at, high = depths(run), list(run.around()), layout.pitch(len(run.around()), TOP)
     every, width = max(1, run.trace.config.d_model // FEW), 1 / len(passed)
     for n, depth in enumerate(passed):
         x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
