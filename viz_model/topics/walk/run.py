@@ -130,6 +130,11 @@ class Run:
         return range(max(0, stop - most), stop)
 
     @property
+    def table(self) -> torch.Tensor:
+        """The embeddings of the vocabulary: [V, D]"""
+        return self.trace.model.embedding.weight.detach()
+
+    @property
     def rows_in(self) -> np.ndarray:
         """The embedding of each token, or of each patch: [T, D]"""
         return self.trace["embed.patch" if self.trace.shows_patches else "embed.token"].numpy()

@@ -35,16 +35,11 @@ def chapter(run: Run) -> Chapter:
     return run.chapter("embeddings", beats, marks, "embedding")
 
 
-def table(run: Run) -> torch.Tensor:
-    """[V, D]"""
-    return run.trace.model.embedding.weight.detach()
-
-
 def nearest(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """The three rows closest to each token's, by their cosine, that are other words, and two that are far from it: ids
     [T or 1, 5]; and the cosines of the three.
     """
-    weights, tokenizer, own, words = table(run), run.trace.tokenizer, run.trace.own_ids, _words(run)
+    weights, tokenizer, own, words = run.table, run.trace.tokenizer, run.trace.own_ids, _words(run)
     unit = torch.nn.functional.normalize(weights, dim=-1)
 
     def make(at: list[int]) -> np.ndarray:
@@ -91,7 +86,7 @@ def _words(run: Run) -> list[int]:
 
 def _lookup(run: Run) -> Marks:
     """The table, and the rows that the tokens' numbers select, which come out of it."""
-    look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, table(run)
+    look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, run.table
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
     pen, top = Pen({"until": 2}), layout.most(weights[:400].numpy()) / 2
     yield pen.end(look.words("table", rows=f"{len(weights):,}", d=d), WIDTH, TOP - 16, part="matrix")
@@ -109,7 +104,7 @@ def _lookup(run: Run) -> Marks:
 
 def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Marks:
     """The selected row, and below it those closest to it."""
-    weights, own = table(run), run.trace.own_ids
+    weights, own = run.table, run.trace.own_ids
     pen, top = Pen({"since": 2, "until": 3}), layout.most(weights[:400].numpy()) / 2
     x, width = NAMES + 20, (1, -NAMES - 90)
     each = weights[[own[n] for n in run.held(ids)]].numpy()

@@ -40,7 +40,7 @@ def chapter(run: Run) -> Chapter:
     ffn, attn, cross = (sum(n for name, n in weights.items() if f".{one}." in name) for one in ("ffn", "attn", "cross"))
     sizes = {"ffn": ffn, "attn": attn + cross}
     if not config.reads_pictures:
-        sizes["embedding"] = run.trace.model.embedding.weight.numel()
+        sizes["embedding"] = run.table.numel()
     key = "ffn_size outweighs" if sizes.get("embedding", 0) > ffn > sizes["attn"] else "ffn_size"
     beats.append(run.says(key, share=f"{ffn / (ffn + sizes['attn']):.0%}"))
     labels, values, since = [look.words(f"part_{name}") for name in sizes], np.array([*sizes.values()]), len(beats)
