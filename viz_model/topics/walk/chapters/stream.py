@@ -36,35 +36,24 @@ def chapter(run: Run) -> Chapter:
         run.says(f"stream_2{second}", "attn ffn cross", n=count, states=states),
     ]
     marks = [*_flow(run), *_block(run)]
-    normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
-    if normed is not None:
-        one, kind, learned = normed
-        numbers = {name: run.by("token", one[name], "2") for name in ("mean", "spread")}
-        how, place = run.look.words(f"how_{kind}", **numbers), "pre" if place == "both" else place
-        beats.append(run.says(f"stream_3_{place}", "stream normed", how=how))
-        if learned:
+    kind, norm = {LayerNorm: "layer", RMSNorm: "rms"}.get(type(config.norm)), f"blocks.{run.look.layer}.attn.norm"
+    has_sum = config.residual or place != "post"  # or there is nothing to rescale
+    if kind is not None and has_sum and f"{norm}.out" in run.trace:
+        line, out = run.trace.norm_input(norm).numpy(), run.trace[f"{norm}.out"].numpy()
+        mean, spread = _spread(line, kind)
+        rescaled = (line - mean[:, None]) / np.maximum(spread, 1e-9)[:, None]
+        how = run.look.words(f"how_{kind}", mean=run.by("token", mean, "2"), spread=run.by("token", spread, "2"))
+        beats.append(run.says(f"stream_3_{'pre' if place == 'both' else place}", "stream normed", how=how))
+        if learned := not np.allclose(rescaled, out, atol=1e-3):
             beats.append(run.says(f"stream_4_{kind}", "learned"))
-        marks += _norm(run, *normed)
+        marks += _norm(run, {"line": line, "rescaled": rescaled, "out": out}, kind, learned)
     return run.chapter("stream", beats, marks, "block")
 
 
-def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
-    """What the norm at the attention of the block does to each token's vector: its mean and spread, the vector [T, D]
-    as it comes, rescaled and as it leaves; "layer" or "rms"; and whether it has learned factors. None where there is
-    none.
-    """
-    trace, layer = run.trace, run.look.layer
-    name, kinds = f"blocks.{layer}.attn.norm", {LayerNorm: "layer", RMSNorm: "rms"}
-    kind = kinds.get(type(trace.config.norm))
-    if kind is None or f"{name}.out" not in trace:
-        return None
-    line, out = trace.norm_input(name).numpy(), trace[f"{name}.out"].numpy()
-    mean = line.mean(-1) if kind == "layer" else np.zeros(len(line))
-    apart = line - mean[:, None]
-    spread = np.sqrt((apart**2).mean(-1))
-    rescaled = apart / np.maximum(spread, 1e-9)[:, None]
-    found = {"line": line, "mean": mean, "spread": spread, "rescaled": rescaled, "out": out}
-    return found, kind, not np.allclose(rescaled, out, atol=1e-3)
+def _spread(values: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """What a norm of that kind takes from each token's vector, and what it divides by: [T] each."""
+    mean = values.mean(-1) if kind == "layer" else np.zeros(len(values), values.dtype)
+    return mean, np.sqrt(((values - mean[:, None]) ** 2).mean(-1))
 
 
 def _flow(run: Run) -> Marks:
@@ -111,7 +100,6 @@ def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Mar
         values, pen = one[name], Pen({"since": since, "part": part})
         yield pen.text(look.words(f"norm_{name}"), y=y - 16)
         yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=layout.most(values) / 2 if name == "line" else top)
-        spread = values.std(-1) if kind == "layer" else np.sqrt((values**2).mean(-1))
-        sizes = {"mean": run.by("token", values.mean(-1), "2"), "spread": run.by("token", spread, "2")}
-        yield pen.end(look.words(f"norm_{kind}_sizes", **sizes), (1, -2), y - 16)
+        mean, spread = (run.by("token", each, "2") for each in _spread(values, kind))
+        yield pen.end(look.words(f"norm_{kind}_sizes", mean=mean, spread=spread), (1, -2), y - 16)
     yield Pen().text(run.label(), y=18, since=3, look="bold")
