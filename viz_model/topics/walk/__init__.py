@@ -65,20 +65,7 @@ def story(look: Look) -> Story:
     )
 
 
-PAGE = Page(
-    "walk",
-    (story,),
-    options=(("chapter", ("", *CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
-    fits=lambda config: True,
-    reads_plain=True,
-    unattended=(say.elsewhere,),
-)
-TOPIC = Topic(
-    "walk",
-    (PAGE,),
-    of_words=True,
-    start=runs.start,
-    is_story=True,
-    formerly={"stop": ("chapter", FORMERLY)},
-    sums_heads=True,
-)
+OPTIONS = (("chapter", ("", *CHAPTERS)), ("beat", tuple(map(str, range(1, MOST_BEATS + 1)))))
+PAGE = Page("walk", (story,), options=OPTIONS, fits=lambda _: True, reads_plain=True, unattended=(say.elsewhere,))
+FORMER = {"stop": ("chapter", FORMERLY)}
+TOPIC = Topic("walk", (PAGE,), of_words=True, start=runs.start, is_story=True, formerly=FORMER, sums_heads=True)

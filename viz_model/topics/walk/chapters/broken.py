@@ -12,9 +12,8 @@ from viz_model.island.beats import Chapter
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
-from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import n_parameters, of, words, writes
-from viz_model.topics.walk.layout import Marks, Pen
+from viz_model.topics.walk.layout import Marks, Pen, bars, toy
 from viz_model.topics.walk.run import Run
 
 MOST = 40
@@ -64,7 +63,7 @@ def chapter(run: Run) -> Chapter:
     offered = list(zip(changes, labels, (look.words("without", what=label) for label in labels), strict=True))
     data = {"of": of(run), "text": run.trace.text or "", "parts": offered, "named": named, "most": MOST}
     data |= {"whole": look.words("whole"), "words": words(run)}
-    return run.chapter("broken", beats, [layout.toy("broken", data, look.words("broken_label"))], "ablations")
+    return run.chapter("broken", beats, [toy("broken", data, look.words("broken_label"))], "ablations")
 
 
 def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
@@ -97,4 +96,4 @@ def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Marks:
     best = int(probs[0].argmax())
     yield Pen().text(look.words("chance_of", token=classes[best] if classes else run.token(best)), y=30, look="bold")
     labels = [look.words("whole"), *labels]
-    yield from layout.bars(run, labels, probs[:, best], "percent", 60, part="share")
+    yield from bars(run, labels, probs[:, best], "percent", 60, part="share")

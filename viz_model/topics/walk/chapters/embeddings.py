@@ -7,9 +7,8 @@ import torch
 
 from viz_model.island.beats import Chapter, ends
 from viz_model.tokenizers.text import TextError
-from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import tokens
-from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, most, names, token_rows
 from viz_model.topics.walk.run import Run
 
 N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
@@ -31,7 +30,7 @@ def chapter(run: Run) -> Chapter:
         run.says("embeddings_2", "", guess if is_word else None, word=word, **closest),
         run.says("embeddings_3", "stream", word=word),
     ]
-    marks = [*_lookup(run), *layout.names(run, TOP, Pen({"until": 2})), *_closest(run, ids, cosines)]
+    marks = [*_lookup(run), *names(run, TOP, Pen({"until": 2})), *_closest(run, ids, cosines)]
     return run.chapter("embeddings", beats, marks, "embedding")
 
 
@@ -88,11 +87,11 @@ def _lookup(run: Run) -> Marks:
     """The table, and the rows that the tokens' numbers select, which come out of it."""
     look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, run.table
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
-    pen, top = Pen({"until": 2}), layout.most(weights[:400].numpy()) / 2
+    pen, top = Pen({"until": 2}), most(weights[:400].numpy()) / 2
     yield pen.end(look.words("table", rows=f"{len(weights):,}", d=d), WIDTH, TOP - 16, part="matrix")
     yield pen.cells(sample, (0.7, 0), TOP, (0.3, 0), 300, top=top, part="matrix")
     yield pen.text(look.words("ids"), NAMES, TOP - 16)
-    for at, row in layout.token_rows(run, TOP, pen):
+    for at, row in token_rows(run, TOP, pen):
         values = weights[own[at]].numpy()
         yield row.end(str(own[at]), NAMES + 44)
         x, width = ends(N, (0, (0.7, 0)), (1, (0.0, NAMES + 56))), ends(N, (0, (0.3, 0)), (1, (0.62, -NAMES - 60)))
@@ -105,7 +104,7 @@ def _lookup(run: Run) -> Marks:
 def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Marks:
     """The selected row, and below it those closest to it."""
     weights, own = run.table, run.trace.own_ids
-    pen, top = Pen({"since": 2, "until": 3}), layout.most(weights[:400].numpy()) / 2
+    pen, top = Pen({"since": 2, "until": 3}), most(weights[:400].numpy()) / 2
     x, width = NAMES + 20, (1, -NAMES - 90)
     each = weights[[own[n] for n in run.held(ids)]].numpy()
     yield pen.name(run.label(), 50, look="bold")

@@ -9,8 +9,7 @@ import numpy as np
 from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import neurons
 from viz_model.model.sites import n_neurons
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, bars, lengths, most, names, token_rows
 from viz_model.topics.walk.run import Run
 
 COLUMNS = 48
@@ -44,7 +43,7 @@ def chapter(run: Run) -> Chapter:
     key = "ffn_size outweighs" if sizes.get("embedding", 0) > ffn > sizes["attn"] else "ffn_size"
     beats.append(run.says(key, share=f"{ffn / (ffn + sizes['attn']):.0%}"))
     labels, values, since = [look.words(f"part_{name}") for name in sizes], np.array([*sizes.values()]), len(beats)
-    marks += layout.bars(run, labels, values / values.sum(), "share", 110, since=since, part="share")
+    marks += bars(run, labels, values / values.sum(), "share", 110, since=since, part="share")
     marks.append(Pen().text(look.words("weights_of"), y=80, since=since))
     return run.chapter("ffn", beats, marks, "block")
 
@@ -53,7 +52,7 @@ def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
     """The neurons before and after the curve, and how many are ``active`` where that can be counted."""
     look, at, count = run.look, f"blocks.{run.look.layer}.ffn.", act.shape[-1]
     before, rows, pen = run.trace[f"{at}up"].numpy() if f"{at}up" in run.trace else act, -(-count // COLUMNS), Pen()
-    top = layout.most(before) / 2
+    top = most(before) / 2
     yield pen.text(look.words("neurons_of", n=f"{count:,}", token=run.label()), y=34, until=3)
     for values, since, until in ((before, 0, 2), (act, 2, 3)):
         cells = np.pad(values, [(0, 0), (0, rows * COLUMNS - count)]).reshape(len(run), rows, COLUMNS)
@@ -72,15 +71,15 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     if not order:
         return None
     column = run.trace.stack.block(look.layer).ffn.down.weight.detach().T[[number]]
-    names = [name for name, _ in neurons.promoted(run.trace, column, 12)[0] if any(map(str.isalpha, name))]
-    pushed = dict.fromkeys(f"`{name.strip('·')}`" for name in names if not re.fullmatch("[0-9A-F]{2}", name))
+    told = [name for name, _ in neurons.promoted(run.trace, column, 12)[0] if any(map(str.isalpha, name))]
+    pushed = dict.fromkeys(f"`{name.strip('·')}`" for name in told if not re.fullmatch("[0-9A-F]{2}", name))
     return number, look.listed(dict.fromkeys(map(look.code_name, order))), look.listed(list(pushed)[:3])
 
 
 def _fires(run: Run, act: np.ndarray, number: int) -> Marks:
     pen, top = Pen({"since": 3, "until": 4}), float(act.max()) or 1.0
     yield pen.text(run.look.words("neuron", n=number), y=30, look="bold")
-    yield from layout.names(run, 60, pen)
-    for at, row in layout.token_rows(run, 60, pen):
-        yield row.bar(NAMES + 4, layout.lengths(max(0.0, act[at] / top), less=190), 5, part="neuron")
+    yield from names(run, 60, pen)
+    for at, row in token_rows(run, 60, pen):
+        yield row.bar(NAMES + 4, lengths(max(0.0, act[at] / top), less=190), 5, part="neuron")
         yield row.end(float(act[at]), form="2")

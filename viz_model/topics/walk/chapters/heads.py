@@ -6,9 +6,8 @@ import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, ends
 from viz_model.measures import heads
-from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import scores
-from viz_model.topics.walk.layout import HEIGHT, NAMES, WIDTH, Marks, Pen
+from viz_model.topics.walk.layout import HEIGHT, NAMES, WIDTH, Marks, Pen, matrix, most, pitch
 from viz_model.topics.walk.run import MOST_MAP, Run
 
 N, TOP, MOST_HEADS = 5, 40, 48
@@ -18,9 +17,9 @@ KINDS = ("previous", "first", "itself", "next", "broad")
 def chapter(run: Run) -> Chapter:
     look, config = run.look, run.trace.config
     # The layers whose heads have a map: all that attend, or those of them around this one.
-    most = max(1, MOST_HEADS // config.n_heads)
-    first = max(0, min(look.layer - most // 2, run.trace.n_layers - most))
-    every = [n for n in range(first, first + most) if f"blocks.{n}.attn.pattern" in run.trace]
+    many = max(1, MOST_HEADS // config.n_heads)
+    first = max(0, min(look.layer - many // 2, run.trace.n_layers - many))
+    every = [n for n in range(first, first + many) if f"blocks.{n}.attn.pattern" in run.trace]
     only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
     total = "heads_average" if np.allclose(run.pattern.sum(-1), 1, atol=1e-3) else "heads_sum"
     shared = config.n_heads // config.n_kv_heads
@@ -52,9 +51,9 @@ def _values(run: Run) -> Marks:
     """The value of each key, and what its weight makes of it."""
     look, shown = run.look, run.shown
     v, weight, count = run.head("v"), run.rows(run.pattern), shown.shape[1]
-    high, top = layout.pitch(count, TOP, 300), layout.most(v)
+    high, top = pitch(count, TOP, 300), most(v)
     value, share = Pen({"until": 3, "part": "value"}), Pen({"since": 2, "until": 3, "part": "share"})
-    yield from layout.matrix(run, scores.matrix(run, "v"), (0.68, 0), TOP, (0.3, 0), 256, Pen({"until": 2}))
+    yield from matrix(run, scores.matrix(run, "v"), (0.68, 0), TOP, (0.3, 0), 256, Pen({"until": 2}))
     yield value.text(look.words("values"), NAMES + 66, TOP - 16)
     yield share.end(look.words("weights"), NAMES + 58, TOP - 16, look="small")
     yield value.text(look.words("scaled_values"), (0.66, 0), TOP - 16, since=2)
@@ -79,12 +78,12 @@ def _output(run: Run) -> Marks:
     mixed, third = Pen({"since": 2, "until": 4, "part": "mixed"}), Pen({"since": 3, "until": 4})
     yield mixed.text(look.words("read"), y=ends(N, (0, 360), (3, 60)), look="bold")
     x, y = ends(N, (0, (0.66, 0)), (3, (0.0, NAMES))), ends(N, (0, 346), (3, 46))
-    yield mixed.cells(run.row(z), x, y, (0.34, 0), 28, top=layout.most(z), when=(0.5, 1))
-    yield from layout.matrix(run, takes, 0, 112, WIDTH, 90, third)
+    yield mixed.cells(run.row(z), x, y, (0.34, 0), 28, top=most(z), when=(0.5, 1))
+    yield from matrix(run, takes, 0, 112, WIDTH, 90, third)
     for name, values, y, part, top in (
-        ("writes", written, 236, "written", layout.most(written)),
-        ("stream_before", before, 304, "stream", layout.most(before) / 2),
-        ("sum", before + written, 372, "sum", layout.most(before) / 2),
+        ("writes", written, 236, "written", most(written)),
+        ("stream_before", before, 304, "stream", most(before) / 2),
+        ("sum", before + written, 372, "sum", most(before) / 2),
     ):
         yield third.text(look.words(name, q=run.label()), y=y - 14, part=part)
         yield third.cells(run.row(values), 0, y, WIDTH, 26, top=top, part=part, when=(0.3, 1))

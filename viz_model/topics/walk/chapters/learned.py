@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, Mark
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import WIDTH, Marks, Pen
+from viz_model.topics.walk.layout import WIDTH, Marks, Pen, toy, turn
 from viz_model.topics.walk.run import Run
 from viz_model.training import first_words, log, recipe
 
@@ -34,7 +33,7 @@ def chapter(run: Run) -> Chapter:
         data = {"beginning": first_words.BEGINNINGS[language], "after": look.words("moments_after", step="{step}")}
         data["loss"] = look.words("moments_bits", loss="{loss}")
         for shown, when in ((moments, {"since": 3, "until": 4}), (moments[:1], {"until": 2})):
-            marks.append(layout.toy("moments", {**data, "moments": shown}, look.words("moments_label"), **when))
+            marks.append(toy("moments", {**data, "moments": shown}, look.words("moments_label"), **when))
     else:  # began with the parameters of a bundled model, or with random ones, or nobody knows
         base = recipe.load(lm.name).begin_from if lm is not None and lm.name in recipe.names() else ""
         beats.append(run.says("learned_1_begun" if base else "learned_1_plain", base=base))
@@ -47,7 +46,7 @@ def chapter(run: Run) -> Chapter:
         marks += _norms(run, len(beats))
         norms = list(NORMS.values())[:: 1 if run.trace.norm_at == "pre" else -1]
         twins = {"models": [lm.name, lm.twin], "labels": norms}
-        marks.append(layout.toy("twin", twins, look.words("twin_label"), 70, since=len(beats), y=340))
+        marks.append(toy("twin", twins, look.words("twin_label"), 70, since=len(beats), y=340))
     if reports:
         marks += _curve(run, reports)
     return run.chapter("learned", beats, marks, "training_lab")
@@ -71,7 +70,7 @@ def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Marks:
         yield pen.end(float(loss[n]), 40, float(y[n]), form="2", look="small")
     for n, k in enumerate(at):
         x = (float(share[k]), 48 - 60 * float(share[k]))
-        yield pen.box(x, float(y[k]), 6, 6, "dot", part="share", when=layout.turn(n, len(at)))
+        yield pen.box(x, float(y[k]), 6, 6, "dot", part="share", when=turn(n, len(at)))
     first, last = (look.words("step", n=f"{int(steps[k]):,}") for k in (0, -1))
     yield pen.text(first, 48, 380, look="small")
     yield pen.end(last, (1, -8), 380, look="small")

@@ -7,8 +7,7 @@ import numpy as np
 from viz_model.config import Sinusoidal
 from viz_model.drawing.digits import root
 from viz_model.island.beats import Chapter, ends
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, Marks, Pen
+from viz_model.topics.walk.layout import NAMES, Marks, Pen, lengths, most, pitch
 from viz_model.topics.walk.run import Run
 
 ROW, HIGH, X, WIDE = 34, 26, NAMES + 56, (1, -NAMES - 56)
@@ -61,7 +60,7 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Marks:
         for n, (name, label, values, since) in enumerate(parts):
             top, pen = y + 16 + ROW * n, Pen({"since": since, "part": name})
             yield pen.end(label, NAMES + 48, top + HIGH / 2, look="small", part="")
-            own = {"values": values[g], "x": X, "width": WIDE, "top": layout.most(values)}
+            own = {"values": values[g], "x": X, "width": WIDE, "top": most(values)}
             yield pen.cells(**own, y=ends(3, (0, y + 16), (since, top)), height=HIGH)
             if name == "position":
                 yield pen.cells(**own, y=top + ROW * 2, height=50, look="bars")
@@ -73,9 +72,9 @@ def _bias(run: Run) -> Marks:
     """What is added to the scores of each token of the window, by the place of a key."""
     bias, at, pen = run.head("bias"), list(run.around()), Pen({"since": 2, "part": "position"})
     seen = np.where(run.visible, bias, 0.0)[:, at]
-    share = np.abs(seen) / layout.most(seen)
+    share = np.abs(seen) / most(seen)
     yield pen.text(run.look.words("bias", token=run.label()), y=236, part="")
-    for n, row in pen.rows(len(at), 250, layout.pitch(len(at), 250, 420)):
+    for n, row in pen.rows(len(at), 250, pitch(len(at), 250, 420)):
         yield row.name(run.labels[at[n]], part="")
-        yield row.bar(NAMES, run.by("token", layout.lengths(share[:, n], less=200)), 2)
+        yield row.bar(NAMES, run.by("token", lengths(share[:, n], less=200)), 2)
         yield row.end(run.by("token", np.where(run.visible, bias, np.nan)[:, at[n]]), form="2")

@@ -9,8 +9,7 @@ import numpy as np
 
 from viz_model.drawing.digits import root
 from viz_model.island.beats import Chapter
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import DOT, NAMES, Marks, Pen, points
+from viz_model.topics.walk.layout import DOT, NAMES, Marks, Pen, pitch, points, span, toy
 from viz_model.topics.walk.run import Run
 
 TOP, MIDDLE = 48, 0.54
@@ -56,10 +55,10 @@ def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divided: str) -> Ma
         run.rows, (run.dots, run.head("scores"), run.scores, run.pattern, run.sharp if divided else run.pattern)
     )
     rest = tokens > count
-    high = layout.pitch(count + 1 + rest, TOP)
-    scale = layout.span(np.concatenate([raw.ravel(), final[np.isfinite(final)]]))
+    high = pitch(count + 1 + rest, TOP)
+    scale = span(np.concatenate([raw.ravel(), final[np.isfinite(final)]]))
     when = {"since": steps["toy"], "until": softmax}
-    yield layout.toy("softmax", {"score": look.words("score")}, look.words("toy_softmax"), **when)
+    yield toy("softmax", {"score": look.words("score")}, look.words("toy_softmax"), **when)
     # The scores stand alone before softmax is met, and then beside the weights.
     stands = ((Pen({"until": steps["toy"]}), 1.0), (Pen({"since": softmax}), MIDDLE))
     line: dict[str, Any] = {"scale": scale, "left": (0, NAMES + 8)}

@@ -7,8 +7,7 @@ import numpy as np
 from viz_model.drawing.tables import Among
 from viz_model.island import query
 from viz_model.island.beats import Chapter
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import Marks, Pen
+from viz_model.topics.walk.layout import Marks, Pen, lengths, names, pitch
 from viz_model.topics.walk.run import MOST_ROWS, Run
 
 TOP, LEFT = 60, 0.45
@@ -42,12 +41,12 @@ def _marks(run: Run, weights: np.ndarray) -> Marks:
     key, share = Pen({"part": "key"}), Pen({"part": "share", "since": 2})
     yield Pen({"part": "query"}).text(look.words("written_text"), y=TOP - 24)
     yield key.text(look.words("read_text"), (LEFT, 0), TOP - 24)
-    yield from layout.names(run, TOP)
-    names, shown = query.key_names(look, "cross"), np.arange(min(len(read), MOST_ROWS))
+    yield from names(run, TOP)
+    read_names, shown = query.key_names(look, "cross"), np.arange(min(len(read), MOST_ROWS))
     if look.config.reads_pictures:  # which begins with a blank corner
         shown = np.sort(weights.max(0).argsort()[-MOST_ROWS:])
-    for n, row in share.rows(len(shown), TOP, layout.pitch(len(shown), TOP)):
+    for n, row in share.rows(len(shown), TOP, pitch(len(shown), TOP)):
         own = weights[:, shown[n]]
-        yield row.end(names[shown[n]], (LEFT, 96), **key.fields, since=0)
-        yield row.bar((LEFT, 110), run.by("token", layout.lengths(own, 0.42, 120)))
+        yield row.end(read_names[shown[n]], (LEFT, 96), **key.fields, since=0)
+        yield row.bar((LEFT, 110), run.by("token", lengths(own, 0.42, 120)))
         yield row.end(run.by("token", own), form="percent")

@@ -6,8 +6,7 @@ import numpy as np
 
 from viz_model.config import LayerNorm, RMSNorm
 from viz_model.island.beats import Chapter
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, most, names, pitch
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
@@ -58,7 +57,7 @@ def _spread(values: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _flow(run: Run) -> Marks:
     """Some numbers of each token before the first block and after each."""
-    passed, at, high = depths(run), list(run.around()), layout.pitch(len(run.around()), TOP)
+    passed, at, high = depths(run), list(run.around()), pitch(len(run.around()), TOP)
     every, width = max(1, run.trace.config.d_model // FEW), 1 / len(passed)
     for n, depth in enumerate(passed):
         x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
@@ -69,8 +68,8 @@ def _flow(run: Run) -> Marks:
         values = run.trace[after(depth)][at, ::every][:, :FEW].numpy()
         for row, own in enumerate(values):
             place, wide = Pen({**pen.fields, "part": "stream"}, TOP + high * row, high), 0.8 * width
-            yield place.strip(own, x, (wide, -wide * NAMES), layout.most(values))
-    yield from layout.names(run, TOP, Pen({"until": 2}))
+            yield place.strip(own, x, (wide, -wide * NAMES), most(values))
+    yield from names(run, TOP, Pen({"until": 2}))
 
 
 def _block(run: Run) -> Marks:
@@ -94,12 +93,12 @@ def _block(run: Run) -> Marks:
 
 def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Marks:
     """The vector as it comes, rescaled, and with the learned factors."""
-    look, top = run.look, max(3.0, layout.most(one["out"]) / 2)
+    look, top = run.look, max(3.0, most(one["out"]) / 2)
     rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed"), ("out", 300, 4, "learned")]
     for name, y, since, part in rows if learned else rows[:2]:
         values, pen = one[name], Pen({"since": since, "part": part})
         yield pen.text(look.words(f"norm_{name}"), y=y - 16)
-        yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=layout.most(values) / 2 if name == "line" else top)
+        yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=most(values) / 2 if name == "line" else top)
         mean, spread = (run.by("token", each, "2") for each in _spread(values, kind))
         yield pen.end(look.words(f"norm_{kind}_sizes", mean=mean, spread=spread), (1, -2), y - 16)
     yield Pen().text(run.label(), y=18, since=3, look="bold")

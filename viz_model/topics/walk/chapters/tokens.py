@@ -9,9 +9,8 @@ from viz_model.measures.patches import drawn, grid
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
 from viz_model.tokenizers.tokenizer import IdTokenizer
-from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.write import pieces
-from viz_model.topics.walk.layout import NAMES, Marks, Pen
+from viz_model.topics.walk.layout import NAMES, Marks, Pen, most, names, token_rows, toy
 from viz_model.topics.walk.run import Run
 
 
@@ -31,7 +30,7 @@ def chapter(run: Run) -> Chapter:
             beats.append(run.says("tokens_bytes", char=literal(character), bytes=spelled(own), n=len(own), k=parts))
     if tokenizer.is_lossless and not isinstance(tokenizer, IdTokenizer) and not config.reads_pictures:
         beats.append(_word(run))
-    mark = layout.toy("pieces", pieces(run, splits=99 if split is None else 3), run.look.words("pieces"))
+    mark = toy("pieces", pieces(run, splits=99 if split is None else 3), run.look.words("pieces"))
     return run.chapter("tokens", beats, [mark], "tokens")
 
 
@@ -40,8 +39,8 @@ def _word(run: Run) -> Beat:
     look, tokenizer = run.look, run.trace.tokenizer
     word = look.words("tokens_word")
     cut = tokenizer.tokens(tokenizer.encode(word, special=False))
-    most = max(4, len(cut) + 1)
-    options = [str(n) for n in range(most - 3 if len(cut) > 3 else 1, most + 1)]
+    last = max(4, len(cut) + 1)
+    options = [str(n) for n in range(last - 3 if len(cut) > 3 else 1, last + 1)]
     guess = run.asks("guess_tokens", options, options.index(str(len(cut))), word=word.strip())
     parts, key = look.listed(literal(one.label) for one in cut), "tokens_rare" if len(cut) > 1 else "tokens_whole"
     return run.says(key, "", guess, word=word.strip(), k=len(cut), parts=parts)
@@ -70,9 +69,9 @@ def _cut(run: Run) -> Marks:
 def embedded(run: Run) -> Marks:
     """The patches and their vectors, row by row."""
     pictures, values = _pictures(run), run.rows_in
-    special, top = len(run) - len(pictures), layout.most(values) / 2
-    yield from layout.names(run, 40)
-    for at, row in layout.token_rows(run, 40):
+    special, top = len(run) - len(pictures), most(values) / 2
+    yield from names(run, 40)
+    for at, row in token_rows(run, 40):
         if at >= special:
             side = row.high - 3
             yield row.cells(pictures[at - special], NAMES + 6, row.y + 1, side, side, look="single", part="ink")

@@ -9,8 +9,7 @@ import numpy as np
 from viz_model.island.beats import Chapter, Guess
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import Marks, Pen
+from viz_model.topics.walk.layout import HEIGHT, Marks, Pen, bars, toy
 from viz_model.topics.walk.run import Run
 
 GPT_3 = 175e9
@@ -94,19 +93,19 @@ def _marks(run: Run) -> Marks:
         data: dict[str, Any] = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES}
         data |= {"draws": trace.config.kind == "decoder", "text": "" if is_picture else trace.text or ""}
         data |= {"types": False, "most": RECORDED} if run.is_recorded else {"types": not is_picture}
-        yield layout.toy("writer", data, look.words("writer_page"))
+        yield toy("writer", data, look.words("writer_page"))
     elif trace.config.classes:
         probs = trace["class.probs"].numpy().reshape(-1)
         yield Pen().text(look.words("classes"), y=14)
-        yield from layout.bars(run, trace.config.classes, probs, "percent", 36, 36, part="share")
+        yield from bars(run, trace.config.classes, probs, "percent", 36, 36, part="share")
     else:
-        yield layout.toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else layout.HEIGHT)
+        yield toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else HEIGHT)
         if run.predicts:
             ids, _ = run.likely
             top = np.take_along_axis(trace["probs"][run.held(ids)].numpy(), ids, -1).T
             yield Pen().text(look.words("at_gap", token=run.label()), y=180)
             named = [run.tokens(one, "token") for one in ids.T]
-            yield from layout.bars(run, named, top, "percent", 204, 40, part="share")
+            yield from bars(run, named, top, "percent", 204, 40, part="share")
 
 
 def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
