@@ -143,13 +143,12 @@ class Run:
 
     def head(self, name: str) -> np.ndarray:
         """A value of the head, [T, …]; of keys and values that heads share, those that it reads."""
-        trace, site = self.trace, f"blocks.{self.look.layer}.attn.{name}"
-        return trace.head(site, self.look.head).numpy()
+        return self.trace.head(self.look.site(f"attn.{name}"), self.look.head).numpy()
 
     def last(self, letter: str) -> str:
         """Queries or keys as the product takes them."""
         names = (f"{letter}_rotated", f"{letter}_normed", letter)
-        return next(name for name in names if f"blocks.{self.look.layer}.attn.{name}" in self.trace)
+        return next(name for name in names if self.look.has(f"attn.{name}"))
 
     @cached_property
     def visible(self) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -35,7 +37,7 @@ def parts(run: Run) -> dict[str, Edit]:
     return {name: edit for name, (has_it, edit) in found.items() if has_it}
 
 
-def place(run: Run) -> dict[str, int]:
+def place(run: Run) -> dict[str, Any]:
     """The head that may be taken out: the selected one; of what was recorded the one for which that was done."""
     recorded = map(int, run.look.options["saved"].split(".")) if run.is_recorded else (run.look.layer, run.look.head)
     return dict(zip(("layer", "head"), recorded, strict=True))

@@ -54,9 +54,8 @@ def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
     before, rows, pen = run.trace[f"{at}up"].numpy() if f"{at}up" in run.trace else act, -(-count // COLUMNS), Pen()
     top = most(before) / 2
     yield pen.text(look.words("neurons_of", n=f"{count:,}", token=run.label()), y=34, until=3)
-    for values, since, until in ((before, 0, 2), (act, 2, 3)):
+    for values, there in ((before, {"until": 2}), (act, {"since": 2, "until": 3})):
         cells = np.pad(values, [(0, 0), (0, rows * COLUMNS - count)]).reshape(len(run), rows, COLUMNS)
-        there = {"since": since, "until": until}
         yield pen.cells(run.by("token", cells), 0, 60, WIDTH, min(300, 18 * rows), top=top, **there)
     if active is not None:
         yield pen.text(look.words("fire", active=active, n=f"{count:,}"), y=392, since=2, until=3, look="bold")

@@ -14,26 +14,19 @@ TOP, LEFT = 60, 0.45
 
 
 def chapter(run: Run) -> Chapter | None:
-    if "blocks.0.cross.pattern" not in run.trace:
+    trace = run.trace
+    if "blocks.0.cross.pattern" not in trace:
         return None
-    weights, layer, head = reads(run)
-    best, is_code = run.by("token", weights.argmax(-1)), not run.look.config.reads_pictures
-    most = Among(query.key_names(run.look, "cross"), best, is_code)
-    share = run.by("token", weights.max(-1), "percent")
-    second = run.says("source_2", "share", q=run.named(), layer=layer, head=head, most=most, share=share)
-    return run.chapter("source", [run.says("source_1", "query key"), second], _marks(run, weights), "cross_attention")
-
-
-def reads(run: Run) -> tuple[np.ndarray, int, int]:
-    """The head of cross-attention that reads one word of the source most firmly at the selected token: its weights
-    [T, S], its layer and its number.
-    """
-    trace, read = run.trace, run.trace.at("encoder")
+    # The head that reads one word of the source most firmly at the selected token.
+    read, sites = trace.at("encoder"), [f"blocks.{layer}.cross.pattern" for layer in range(trace.n_layers)]
     words = [n for n, id in enumerate(read.own_ids) if id not in read.own_tokenizer.controls] or list(range(len(read)))
-    sites = [f"blocks.{layer}.cross.pattern" for layer in range(trace.n_layers)]
     rows = np.stack([trace.row(site, run.look.token).numpy() for site in sites])
     layer, head = np.unravel_index(rows[..., words].max(-1).argmax(), rows.shape[:2])
-    return trace.head(sites[layer], int(head)).numpy(), int(layer), int(head)
+    weights = trace.head(sites[layer], int(head)).numpy()
+    is_code, share = not trace.config.reads_pictures, run.by("token", weights.max(-1), "percent")
+    most = Among(query.key_names(run.look, "cross"), run.by("token", weights.argmax(-1)), is_code)
+    second = run.says("source_2", "share", q=run.named(), layer=layer, head=head, most=most, share=share)
+    return run.chapter("source", [run.says("source_1", "query key"), second], _marks(run, weights), "cross_attention")
 
 
 def _marks(run: Run, weights: np.ndarray) -> Marks:
