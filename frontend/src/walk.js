@@ -26,7 +26,6 @@ function create(root) {
   const [back, count, play, next] = ["button", "span", "button", "button"].map((tag, n) => child(buttons, n, tag, ["back", "count", "play", "next"][n]))
   said.setAttribute("aria-live", "polite")
 
-  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches
   const selected = () => ({ ...me.place, ...at })
   const told = (said, place = selected()) => filled(said, { page: me.page, arrays: me.arrays, place })
   const chapter = () => story.chapters[at.chapter], beat = () => chapter().beats[at.beat - 1]
@@ -40,7 +39,7 @@ function create(root) {
   function go(to, before = selected()) {
     at = to
     from = before.chapter === at.chapter ? before : { ...selected(), beat: at.beat - 1 }
-    begun = calm() ? -Infinity : performance.now()
+    begun = matchMedia("(prefers-reduced-motion: reduce)").matches ? -Infinity : performance.now()
     speak()
     draw()
   }

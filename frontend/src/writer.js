@@ -154,6 +154,7 @@ export function writer(part, data) {
     say(speed.value, String(Math.round(1000 / pace)))
     part.dataset.shown = text.at
   }
+
   return (now, { me: its, lights }) => {
     ;[data, me] = [now, its]
     part.dataset.lights = lights.join(" ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ NORMS = {"pre": "Pre-LN", "post": "Post-LN"}
 def chapter(run: Run) -> Chapter:
     look, language, lm = run.look, run.look.t.language, run.look.lm
     folder = None if lm is None else lm.folder
-    reports = look.once(lambda _: _log(folder), "walk log")
+    path = None if folder is None else folder / "log.jsonl"
+    reports = look.once(lambda _: log.read(path) if path is not None and path.exists() else [], "walk log")
     steps, beats, marks = f"{1 + int(reports[-1]['step']):,}" if reports else "", list[Beat](), list[Mark]()
     kept = [] if folder is None else [one for one in first_words.read(folder) if language in one.texts]
     texts = (" ".join(one.texts[language].replace("�", "").split()) for one in kept)  # what can be shown, in a line
@@ -50,11 +50,6 @@ def chapter(run: Run) -> Chapter:
     if reports:
         marks += _curve(run, reports)
     return run.chapter("learned", beats, marks, "training_lab")
-
-
-def _log(folder: Path | None) -> list[dict[str, Any]]:
-    path = None if folder is None else folder / "log.jsonl"
-    return log.read(path) if path is not None and path.exists() else []
 
 
 def _curve(run: Run, reports: Sequence[dict[str, Any]]) -> Marks:
