@@ -1,7 +1,5 @@
 """Driving the app without a browser: open a page on models of a test's own, and read what it shows."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util
@@ -57,13 +55,19 @@ def offer(monkeypatch: pytest.MonkeyPatch, models: Mapping[str, vm.LanguageModel
 
 def tell(app: AppTest, key: str, event: str, value: object) -> AppTest:
     """What a component of the page says when something in it is clicked, and the page that follows."""
-    states = app._tree.get_widget_states()
-    state = states.widgets.add()
     parts = {part.proto.id.rpartition("-")[2]: part.proto for part in app.get("bidi_component")}
     if key not in parts:  # a picture of an island
         key, value = ISLAND, {"of": key, "value": value}
-    state.id = f"$$STREAMLIT_INTERNAL_KEY_{parts[key].id}__events"
-    state.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    told = json.dumps([{"event": event, "value": value}])
+    return _run(app, f"$$STREAMLIT_INTERNAL_KEY_{parts[key].id}__events", json_trigger_value=told)
+
+
+def _run(app: AppTest, id: str, **value: str) -> AppTest:
+    """The app again, after a component has said something."""
+    states = app._tree.get_widget_states()
+    for state in [state for state in states.widgets if state.id == id]:
+        states.widgets.remove(state)
+    states.widgets.add(id=id, **value)
     app._run(states)
     assert not app.exception, app.exception[0].message
     return app
@@ -86,10 +90,7 @@ def run_code(app: AppTest) -> list[str]:
 
 
 def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
-    """No place in a text of a page is left open, its code runs and agrees, and its cells are the run's.
-
-    Args:
-        compares: whether the code prints what it finds the same, and not sizes alone.
+    """No place in a text of a page is left open, its code runs and agrees, where it compares; its cells are the run's.
 
     Returns how many cells were looked at.
     """
@@ -103,11 +104,9 @@ def figures(app: AppTest) -> list[dict[str, Any]]:
     """The figures of a page, as Plotly is given them; their numbers stand elsewhere."""
 
     def found(part: Any) -> Iterator[dict[str, Any]]:
-        if isinstance(part, dict) and part.get("kind") == "plot":
-            yield part["figure"]
-        elif isinstance(part, dict | list):
-            for inner in part.values() if isinstance(part, dict) else part:
-                yield from found(inner)
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        is_plot = isinstance(part, dict) and part.get("kind") == "plot"
+        yield from [part["figure"]] if is_plot else (one for each in inner for one in found(each))
 
     return [figure for one in messages(app).values() for figure in found(one.header)]
 
@@ -127,10 +126,7 @@ def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
 
 
 def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> int:
-    """Some cells of every matrix on a page: the number drawn is the run's, and its derivation agrees.
-
-    Returns how many cells were looked at.
-    """
+    """Of some cells of every matrix the number drawn is the run's, and its derivation agrees; how many they are."""
     n_checked = 0
     for which, values in [one for picture in pictures(app, side).values() for one in picture.cells()]:
         values = values.astype(float)
@@ -206,8 +202,8 @@ def take(app: AppTest, label: str) -> AppTest:
 
 def island_lines(app: AppTest) -> list[str]:
     """What the island of a page says, if it has one."""
-    islands = [one for one in messages(app).values() if one.header["kind"] == "island"]
-    return [line for one in islands for line in (one.header["heading"], *scenes.island(one, address(app))[1])]
+    found = [one for one in messages(app).values() if one.header["kind"] == "island"]
+    return [line for one in found for line in (one.header["heading"], *scenes.island(one, address(app))[1])]
 
 
 def address(app: AppTest) -> dict[str, str]:
@@ -219,23 +215,12 @@ ISLAND = "frame_island"
 
 
 def answer(app: AppTest, **told: object) -> AppTest:
-    """What the island of a page says that a visitor did there, and the page that follows.
-
-    ``told`` is what it adds to what stands: "text", "target", "place", "options", "open".
-    """
+    """What the island of a page says that a visitor did there ("text", "place" …), and the page that follows."""
     header = messages(app)[ISLAND].header
     where = {name: header[name] for name in ("nav", "options", "open")}
     now = {"seq": header["seq"] + 1, "place": header["chosen"], **where}
-    states = app._tree.get_widget_states()
     (part,) = [part.proto for part in app.get("bidi_component") if part.proto.id.endswith(f"-{ISLAND}")]
-    for state in [state for state in states.widgets if state.id == part.id]:
-        states.widgets.remove(state)
-    state = states.widgets.add()
-    state.id = part.id
-    state.json_value = json.dumps({"told": {**now, "rests": 1, **told}})
-    app._run(states)
-    assert not app.exception, app.exception[0].message
-    return app
+    return _run(app, part.id, json_value=json.dumps({"told": {**now, "rests": 1, **told}}))
 
 
 def mounts(app: AppTest) -> dict[str, dict[str, Any]]:
@@ -245,12 +230,8 @@ def mounts(app: AppTest) -> dict[str, dict[str, Any]]:
 
 def messages(app: AppTest) -> dict[str, scenes.Sent]:
     """What every mount of the module is sent, by its key."""
-    parts = [part.proto for part in app.get("bidi_component")]
-    return {
-        part.id.rpartition("-")[2]: scenes.read(part.bytes)
-        for part in parts
-        if part.component_name == "viz-model.pictures"
-    }
+    parts = [part.proto for part in app.get("bidi_component") if part.proto.component_name == "viz-model.pictures"]
+    return {part.id.rpartition("-")[2]: scenes.read(part.bytes) for part in parts}
 
 
 def naughty() -> list[str]:

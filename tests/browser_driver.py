@@ -1,7 +1,5 @@
 """Opening pages of the running app in a real browser, and reading what stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlparse
@@ -10,10 +8,8 @@ WIDE = {"viewport": {"width": 1280, "height": 860}}
 NARROW = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 SAVES_DATA = "Object.defineProperty(NetworkInformation.prototype, 'saveData', { get: () => true })"
 """Has nothing drawn ahead: for tests of what a page opens with, which need not wait for what a click leads to."""
-
 TITLE = "[data-testid=stMain] :is(h1, h2)"
 """What a page is called, and titles within it."""
-
 Visit = Callable[..., Any]
 
 # Sizes and words of the page that a person cannot read, and how far it scrolls sideways.

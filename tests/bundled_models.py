@@ -1,7 +1,5 @@
 """The models that come with the package, each with a sentence that it can read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import viz_model as vm

@@ -1,10 +1,8 @@
 """Checkpoints to load: small random models of the `transformers` library, saved as it saves them."""
 
-from __future__ import annotations
-
 import json
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -66,36 +64,26 @@ class Reference:
 
 
 _BOUNDS = {"vocab_size": 53, "max_position_embeddings": 16}
-_LIKE_LLAMA = {**_BOUNDS, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
+_LAYERS = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
+_LIKE_LLAMA = {**_BOUNDS, **_LAYERS, "intermediate_size": 40}
 _GROUPED = {**_LIKE_LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2}
 _HEADS = {**_GROUPED, "head_dim": 10}
+_THREE = {**_HEADS, "num_hidden_layers": 3, "sliding_window": 3}
 _GLM = {**_GROUPED, "head_dim": 12, "pad_token_id": 0}
 _ROBERTA = {**_LIKE_LLAMA, "max_position_embeddings": 18, "pad_token_id": 1, "type_vocab_size": 1}
 _T5 = {"vocab_size": 53, "d_model": 24, "d_kv": 8, "num_heads": 3, "d_ff": 40, "num_layers": 2}
 _EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
-_DELTA = {
-    **_GROUPED,
-    "layer_types": ["linear_attention", "full_attention"],
-    "head_dim": 12,
-    "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5},
-}
+_PART = {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5}
+_LINEAR, _FULL, _NEAR = "linear_attention", "full_attention", "sliding_attention"
+_DELTA = {**_GROUPED, "layer_types": [_LINEAR, _FULL], "head_dim": 12, "rope_parameters": _PART}
 _LATENT = {
     **_LIKE_LLAMA,
-    "first_k_dense_replace": 1,
-    "kv_lora_rank": 14,
-    "q_lora_rank": 9,
-    "qk_rope_head_dim": 4,
-    "qk_nope_head_dim": 6,
-    "v_head_dim": 5,
-    "n_routed_experts": 6,
-    "moe_intermediate_size": 12,
+    **{"kv_lora_rank": 14, "q_lora_rank": 9, "qk_rope_head_dim": 4, "qk_nope_head_dim": 6, "v_head_dim": 5},
+    **{"first_k_dense_replace": 1, "n_routed_experts": 6, "moe_intermediate_size": 12},
 }
-
 _MODERNBERT = {
     **_LIKE_LLAMA,
-    "num_hidden_layers": 4,
-    "local_attention": 4,
-    "global_attn_every_n_layers": 3,
+    **{"num_hidden_layers": 4, "local_attention": 4, "global_attn_every_n_layers": 3},
     **dict.fromkeys(("pad_token_id", "cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id"), 0),
 }
 
@@ -107,6 +95,12 @@ _TWO_STACKS = {
     **{f"{side}_ffn_dim": 40 for side in ("encoder", "decoder")},
     **{"pad_token_id": 52, "decoder_start_token_id": 52, "eos_token_id": 0},
 }
+
+
+def _delta(*sizes: int) -> dict[str, int]:
+    names = ("num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim")
+    return {f"linear_{name}": size for name, size in zip(names, sizes, strict=True)}
+
 
 # Sizes that differ from each other, so that swapped axes show.
 SIZES: dict[str, dict[str, Any]] = {
@@ -121,77 +115,38 @@ SIZES: dict[str, dict[str, Any]] = {
     "stablelm": {**_LIKE_LLAMA, "num_key_value_heads": 3},
     "phi3": {**_GROUPED, "pad_token_id": 0},
     "smollm3": {**_GROUPED, "num_hidden_layers": 4, "pad_token_id": 0},
-    "gemma3": {
-        **_HEADS,
-        "num_hidden_layers": 3,
-        "query_pre_attn_scalar": 10,
-        "sliding_window": 3,
-        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
-    },
+    "gemma3": {**_THREE, "query_pre_attn_scalar": 10, "layer_types": [_NEAR, _FULL, _NEAR]},
     "gemma4": {
         **_HEADS,
-        "num_hidden_layers": 4,
-        "global_head_dim": 14,
-        "num_global_key_value_heads": 1,
-        "sliding_window": 3,
-        "layer_types": ["sliding_attention", "full_attention"] * 2,
-        "hidden_size_per_layer_input": 6,
-        "vocab_size_per_layer_input": 53,
+        **{"num_hidden_layers": 4, "sliding_window": 3, "layer_types": [_NEAR, _FULL] * 2},
+        **{"global_head_dim": 14, "num_global_key_value_heads": 1},
+        **{"hidden_size_per_layer_input": 6, "vocab_size_per_layer_input": 53},
     },
-    "gemma2": {
-        **_HEADS,
-        "num_hidden_layers": 3,
-        "query_pre_attn_scalar": 7,
-        "sliding_window": 3,
-        "attn_logit_softcapping": 1.5,
-        "final_logit_softcapping": 2.0,
-    },
+    "gemma2": {**_THREE, **{"query_pre_attn_scalar": 7, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}},
     "bloom": {"vocab_size": 53, "hidden_size": 24, "n_layer": 2, "n_head": 3},
     "falcon": {**_BOUNDS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4},
-    "gptneox": {**_LIKE_LLAMA, "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
-    "olmo3": {
-        **_GROUPED,
-        "num_hidden_layers": 3,
-        "sliding_window": 3,
-        "layer_types": ["sliding_attention"] * 2 + ["full_attention"],
-    },
-    "ministral": {**_HEADS, "sliding_window": 3, "layer_types": ["full_attention", "sliding_attention"]},
+    "gptneox": {**_LIKE_LLAMA, "rope_parameters": _PART},
+    "olmo3": {**_GROUPED, "num_hidden_layers": 3, "sliding_window": 3, "layer_types": [_NEAR] * 2 + [_FULL]},
+    "ministral": {**_HEADS, "sliding_window": 3, "layer_types": [_FULL, _NEAR]},
     "granite": {
         **_GROUPED,
-        "embedding_multiplier": 3.0,
-        "residual_multiplier": 0.4,
-        "attention_multiplier": 0.3,
-        "logits_scaling": 2.5,
+        **{"embedding_multiplier": 3.0, "residual_multiplier": 0.4},
+        **{"attention_multiplier": 0.3, "logits_scaling": 2.5},
     },
     "gptoss": {**_HEADS, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 0.8},
     "cohere2": {**_GROUPED, "num_hidden_layers": 3, "sliding_window": 3, "sliding_window_pattern": 2},
     "qwen3next": {
         **_DELTA,
         **_EXPERTS,
-        "layer_types": ["full_attention", "linear_attention"],
+        "layer_types": [_FULL, _LINEAR],
         "rms_norm_eps": 0.1,  # the norm behind a DeltaNet may have next to nothing to divide by
-        "linear_num_key_heads": 2,
-        "linear_num_value_heads": 6,
-        "linear_key_head_dim": 5,
-        "linear_value_head_dim": 7,
-        "linear_conv_kernel_dim": 3,
-        "shared_expert_intermediate_size": 20,
+        **_delta(2, 6, 5, 7),
+        **{"linear_conv_kernel_dim": 3, "shared_expert_intermediate_size": 20},
     },
-    "qwen3_5": {
-        **_DELTA,
-        "linear_num_key_heads": 3,
-        "linear_num_value_heads": 3,
-        "linear_key_head_dim": 6,
-        "linear_value_head_dim": 4,
-    },
+    "qwen3_5": {**_DELTA, **_delta(3, 3, 6, 4)},
     "albert": {**_LIKE_LLAMA, "embedding_size": 14, "num_hidden_layers": 3},
     "electra": {**_LIKE_LLAMA, "embedding_size": 14},
-    "lfm2": {
-        **_GROUPED,
-        "num_hidden_layers": 3,
-        "layer_types": ["conv", "full_attention", "conv"],
-        "block_multiple_of": 7,
-    },
+    "lfm2": {**_GROUPED, "num_hidden_layers": 3, "layer_types": ["conv", _FULL, "conv"], "block_multiple_of": 7},
     "deepseekv2": {**_LATENT, "n_shared_experts": 2, "num_experts_per_tok": 2, "routed_scaling_factor": 1.5},
     "deepseekv3": {**_LATENT, "num_key_value_heads": 3, "num_experts_per_tok": 3, "n_group": 3, "topk_group": 2},
     "nemotron": {**_GROUPED, "head_dim": 12},
@@ -200,34 +155,14 @@ SIZES: dict[str, dict[str, Any]] = {
     "olmoe": {**_GROUPED, "num_experts": 5, "num_experts_per_tok": 3, "eos_token_id": 0},
     "qwen3moe": {**_HEADS, **_EXPERTS},
     "gptneo": {
-        **_BOUNDS,
-        "hidden_size": 24,
-        "num_layers": 2,
-        "num_heads": 3,
-        "intermediate_size": 40,
-        "attention_types": [[["global", "local"], 1]],
-        "window_size": 3,
+        **{**_BOUNDS, "hidden_size": 24, "num_layers": 2, "num_heads": 3, "intermediate_size": 40},
+        **{"window_size": 3, "attention_types": [[["global", "local"], 1]]},
     },
     **dict.fromkeys(("roberta", "xlmroberta"), _ROBERTA),
     "distilbert": {**_BOUNDS, "dim": 24, "n_layers": 2, "n_heads": 3, "hidden_dim": 40},
-    "vit": {
-        "image_size": 12,
-        "patch_size": 4,
-        "hidden_size": 24,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "intermediate_size": 40,
-    },
-    "opt": {
-        **_BOUNDS,
-        "hidden_size": 24,
-        "word_embed_proj_dim": 24,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "ffn_dim": 40,
-    },
+    "vit": {**_LAYERS, "intermediate_size": 40, "image_size": 12, "patch_size": 4},
+    "opt": {**_BOUNDS, **_LAYERS, "word_embed_proj_dim": 24, "ffn_dim": 40},
 }
-
 
 TASKS: tuple[Any, ...] = (
     modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
@@ -276,7 +211,7 @@ def randomize(model: nn.Module, seed: int) -> None:
             value.copy_(noise * value.shape[-1] ** -0.5)
 
 
-def token_ids(lengths: tuple[int, ...], n_vocab: int, seed: int) -> list[list[int]]:
+def token_ids(lengths: Sequence[int], n_vocab: int, seed: int) -> list[list[int]]:
     """One text for each length, without the ids 0 and 1: RoBERTa gives its padding no position."""
     numbers = torch.Generator().manual_seed(seed)
     return [torch.randint(2, n_vocab, (length,), generator=numbers).tolist() for length in lengths]
@@ -294,18 +229,14 @@ def run(model: Transformer, ids: list[int], target: list[int] | None = None, **m
 
 
 def hidden(
-    config: ModelConfig, n_layers: int, states: tuple[Tensor, ...], prefix: str = ""
-) -> Iterator[tuple[str, Tensor]]:
-    """Their hidden states by our names: the embedding, the blocks, and at last what the output reads."""
-    assert len(states) == n_layers + 1
-    yield f"{prefix}embed.out", states[0]
-    for layer, state in enumerate(states[1:]):
-        is_normed = layer == n_layers - 1 and config.norm_at != "post"
-        yield prefix + ("final.norm.out" if is_normed else f"blocks.{layer}.resid.out"), state
-
-
-def patterns(attentions: tuple[Tensor, ...], name: str) -> Iterator[tuple[str, Tensor]]:
-    return ((name.format(layer), attention) for layer, attention in enumerate(attentions))
+    config: ModelConfig, states: tuple[Tensor, ...], attentions: Sequence[Tensor] = (), prefix: str = ""
+) -> dict[str, Tensor]:
+    """Their hidden states and patterns by our names: the embedding, the blocks, and at last what the output reads."""
+    found = {f"{prefix}embed.out": states[0]}
+    found |= {f"{prefix}blocks.{layer}.resid.out": state for layer, state in enumerate(states[1:])}
+    if config.norm_at != "post":
+        found[f"{prefix}final.norm.out"] = found.pop(f"{prefix}blocks.{len(states) - 2}.resid.out")
+    return found | {f"{prefix}blocks.{layer}.attn.pattern": each for layer, each in enumerate(attentions)}
 
 
 Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
@@ -314,12 +245,7 @@ Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
 def compared(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
     """Assert that a reference model and ours agree in every value, on texts by themselves and padded to one length.
 
-    Args:
-        longest: tokens of the longest text.
-        close: asserts that two values are the same, of this name.
-
-    Returns:
-        Our output of the longest text.
+    Our output of the longest text, of so many tokens; ``close`` asserts that two values of a name are the same.
     """
     two = ours.config.kind == "encoder_decoder"
     return (_compared_two if two else _compared_one)(theirs, ours, min(ours.config.n_context, longest), close)
@@ -344,7 +270,7 @@ def _compared_one(theirs: Any, ours: Transformer, longest: int, close: Close) ->
         theirs.set_experts_implementation("eager")  # its fused kernel takes widths that are multiples of 4
         more["output_router_logits"] = True
     expected = theirs(ids, attention_mask=(~padding).long(), output_hidden_states=True, output_attentions=True, **more)
-    sites = dict(hidden(config, config.n_layers, expected.hidden_states))
+    sites = hidden(config, expected.hidden_states)
     without = DeltaNet | ShortConv
     attending = [n for n in range(config.n_layers) if not isinstance(config.layer(config.sides[0], n).mixer, without)]
     sites |= {f"blocks.{n}.attn.pattern": each for n, each in zip(attending, expected.attentions, strict=True)}
@@ -376,11 +302,9 @@ def _compared_two(theirs: Any, ours: Transformer, longest: int, close: Close) ->
     target_ids, _ = padded(targets)
     more = {"output_hidden_states": True, "output_attentions": True}
     expected = theirs(input_ids=ids, attention_mask=(~padding).long(), decoder_input_ids=target_ids, **more)
-    encoder = dict(hidden(config, config.n_encoder_layers, expected.encoder_hidden_states, "encoder."))
-    encoder |= dict(patterns(expected.encoder_attentions, "encoder.blocks.{}.attn.pattern"))
-    decoder = dict(hidden(config, config.n_layers, expected.decoder_hidden_states, "decoder."))
-    decoder |= dict(patterns(expected.decoder_attentions, "decoder.blocks.{}.attn.pattern"))
-    cross = dict(patterns(expected.cross_attentions, "decoder.blocks.{}.cross.pattern"))
+    encoder = hidden(config, expected.encoder_hidden_states, expected.encoder_attentions, "encoder.")
+    decoder = hidden(config, expected.decoder_hidden_states, expected.decoder_attentions, "decoder.")
+    cross = {f"decoder.blocks.{layer}.cross.pattern": each for layer, each in enumerate(expected.cross_attentions)}
     together = ours(ids, target_ids, padding=padding)
     for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
         n, m = len(text), len(target)

@@ -1,7 +1,5 @@
 """What pytest reads first: who brings the fixtures, and which tests run when."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator
 

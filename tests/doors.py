@@ -3,8 +3,6 @@
 Without a browser the app draws what is behind a door in any case.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from viz_model.app.choices import APART, TRIALS

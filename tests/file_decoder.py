@@ -1,7 +1,5 @@
 """The decoder of a saved walk by itself (``frontend/src/decoder.js``), in a page of Chromium."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

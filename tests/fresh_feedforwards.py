@@ -13,39 +13,14 @@ from viz_model.model import feedforward, norms
 from viz_model.model.neighbors import ALONE, Neighbors
 from viz_model.model.tap import NO_TAP, Tap
 from viz_model.values.declaration import Scope, Vector
+from viz_model.values.expression import Expression
 from viz_model.values.leaves import Value
 from viz_model.values.operations import Largest, Sum, relu, sigmoid, tanh, where
 
 
-@dataclass(frozen=True, kw_only=True)
-class SquaredConfig(FeedForwardScheme):
-    bias: bool = True
-
-
-class Squared(feedforward.FeedForward):
-    """FFN(x) = max(0, x·W₁ + b₁)²·W₂ + b₂ (So et al. 2021)."""
-
-    def __init__(self, ffn: SquaredConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        self.up = nn.Linear(d_model, d_ffn, bias=ffn.bias)
-        self.down = nn.Linear(d_ffn, d_model, bias=ffn.bias)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        act = tap("act", F.relu(tap("up", self.up(x))).square())
-        return tap("out", self.down(act))
-
-    @staticmethod
-    def declare(ffn: SquaredConfig, at: Scope, x: Vector) -> Value:
-        t, d, f = at.index("T"), at.index("D"), at.index("F")
-        up = at.value(
-            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=ffn.bias),
-            symbol="u", label="hidden neurons before the square", role="ffn",
-        )  # fmt: skip
-        act = at.value("act", (t, f), relu(up[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
-        return at.value(
-            "out", (t, d), feedforward.linear(at, "down", "2", act, "D", bias=ffn.bias, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
+def _out(at: Scope, expression: Expression) -> Value:
+    cell = at.index("T"), at.index("D")
+    return at.value("out", cell, expression, symbol="f", label="feed-forward output", role="ffn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +46,7 @@ class Deep(feedforward.FeedForward):
 
     @staticmethod
     def declare(ffn: DeepConfig, at: Scope, x: Vector) -> Value:
-        t, d, f, e = at.index("T"), at.index("D"), at.index("F"), at.index("F", "e")
+        t, f, e = at.index("T"), at.index("F"), at.index("F", "e")
         of = at.with_axis("P", ffn.pieces)
         p = of.index("P", "p")
         up = at.value(
@@ -85,10 +60,7 @@ class Deep(feedforward.FeedForward):
             symbol="v", label="pieces of each hidden neuron", role="ffn",
         )  # fmt: skip
         act = of.value("act", (t, f), Largest(p, pieces[t, p, f]), symbol="h", label="hidden neurons", role="ffn")
-        return at.value(
-            "out", (t, d), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
+        return _out(at, feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +84,7 @@ class Refined(feedforward.FeedForward):
 
     @staticmethod
     def declare(ffn: RefinedConfig, at: Scope, x: Vector) -> Value:
-        t, d, f = at.index("T"), at.index("D"), at.index("F")
+        t, f = at.index("T"), at.index("F")
         gate = at.value(
             "gate", (t, f), feedforward.linear(at, "gate", "G", x, "F", bias=False),
             symbol="g", label="gate before it is cut", role="ffn",
@@ -130,10 +102,7 @@ class Refined(feedforward.FeedForward):
         )  # fmt: skip
         normed = norms.declare(RMSNorm(eps=ffn.eps), at.at("inner", "inner"), product, (t, f))
         act = at.value("act", (t, f), normed[t, f], symbol="h", label="hidden neurons", role="ffn")
-        return at.value(
-            "out", (t, d), feedforward.linear(at, "down", "D", act, "D", bias=False, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
+        return _out(at, feedforward.linear(at, "down", "D", act, "D", bias=False, letter="F"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +133,7 @@ class Narrow(feedforward.FeedForward):
             "written", (t, d), feedforward.linear(at, "down", "2", act, "D", bias=False, letter="F"),
             symbol="w", label="what the neurons write", role="ffn",
         )  # fmt: skip
-        return at.value("out", (t, d), x[t, d] + written[t, d], symbol="f", label="feed-forward output", role="ffn")
+        return _out(at, x[t, d] + written[t, d])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,47 +179,7 @@ class Shifted(feedforward.TokenMixing):
         hidden = at.value("hidden", (t, f), relu(keys) ** 2, symbol="h", label="keys, squared", role="ffn")
         gate = sigmoid(feedforward.linear(at, "receptance", "r", r, "D", bias=False))
         value = feedforward.linear(at, "value", "v", hidden, "D", bias=False, letter="F")
-        return at.value("out", (t, d), gate * value, symbol="f", label="feed-forward output", role="ffn")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConvolvedConfig(FeedForwardScheme):
-    width: int = 3
-
-
-class Convolved(feedforward.TokenMixing):
-    """FFN(x) = max(0, c)²·W₂, c a causal depthwise convolution of x·W₁ over positions (cf. So et al. 2021)."""
-
-    def __init__(self, ffn: ConvolvedConfig, d_model: int, d_ffn: int) -> None:
-        super().__init__()
-        self.up = nn.Linear(d_model, d_ffn, bias=False)
-        self.kernel = nn.Parameter(torch.randn(ffn.width, d_ffn) * ffn.width**-0.5)
-        self.down = nn.Linear(d_ffn, d_model, bias=False)
-
-    def forward(self, x: Tensor, tap: Tap = NO_TAP, neighbors: Neighbors = ALONE) -> Tensor:
-        width, channels = self.kernel.shape
-        up = neighbors.near("up", tap("up", self.up(x)), width - 1)  # [B, width − 1 + T, F]
-        convolved = tap("convolved", F.conv1d(up.mT, self.kernel.T[:, None], groups=channels).mT)
-        return tap("out", self.down(tap("act", F.relu(convolved).square())))
-
-    @staticmethod
-    def declare(ffn: ConvolvedConfig, at: Scope, x: Vector) -> Value:
-        of = at.with_axis("R", ffn.width)
-        t, f, k, last = at.index("T"), at.index("F"), of.index("R", "k"), ffn.width - 1
-        up = at.value(
-            "up", (t, f), feedforward.linear(at, "up", "1", x, "F", bias=False),
-            symbol="u", label="hidden neurons before the convolution", role="ffn",
-        )  # fmt: skip
-        kernel = of.weight("kernel", "c", "R", "F")
-        convolved = of.value(
-            "convolved", (t, f), Sum(k, kernel[k, f] * where(t + k >= last, up[t + k - last, f], 0)),
-            symbol="v", label="hidden neurons, convolved over positions", role="ffn",
-        )  # fmt: skip
-        act = at.value("act", (t, f), relu(convolved[t, f]) ** 2, symbol="h", label="hidden neurons", role="ffn")
-        return at.value(
-            "out", (t, at.index("D")), feedforward.linear(at, "down", "2", act, "D", bias=False, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
+        return _out(at, gate * value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +221,4 @@ class Spatial(feedforward.TokenMixing):
             symbol="u", label="hidden neurons before the product", role="ffn",
         )  # fmt: skip
         act = at.value("act", (t, f), up[t, f] * mixed[t, f], symbol="h", label="hidden neurons", role="ffn")
-        return at.value(
-            "out", (t, at.index("D")), feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"),
-            symbol="f", label="feed-forward output", role="ffn",
-        )  # fmt: skip
+        return _out(at, feedforward.linear(at, "down", "3", act, "D", bias=False, letter="F"))

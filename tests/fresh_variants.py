@@ -68,7 +68,7 @@ def fresh_configs() -> list[ModelConfig]:
     found = []
     for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         choices: dict[str, Any] = {"position": schemes.LogarithmicConfig(), "norm": fresh_norms.SquashConfig()}
-        choices["ffn"] = fresh_feedforwards.SquaredConfig()
+        choices["ffn"] = fresh_feedforwards.NarrowConfig()
         alone = list(choices)[n % 3]
         changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
         changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
@@ -85,38 +85,29 @@ def _per_layer() -> list[ModelConfig]:
     """Layers that differ, with heads that share their keys: keys that turn in their own way, gates of keys alone."""
     own, forgetting, grouped = schemes.ExtrapolatedConfig(), schemes.ForgettingConfig(), fresh_norms.GroupedConfig()
     deep, refined = fresh_feedforwards.DeepConfig(), fresh_feedforwards.RefinedConfig()
-    layers: list[tuple[config.Kind, Any, Any]] = [
-        ("decoder", (own, forgetting), (refined, deep)),
-        ("encoder", (forgetting, config.Rope()), (deep, config.Experts(n_experts=4, top_k=2, d_expert=10))),
-        ("encoder_decoder", (forgetting, own), (fresh_feedforwards.NarrowConfig(), config.Dense())),
-    ]
+    narrow, experts = fresh_feedforwards.NarrowConfig(), config.Experts(n_experts=4, top_k=2, d_expert=10)
+
+    def of(norm_at: config.NormAt, kind: config.Kind, first: Any, second: Any, ffns: Any, **more: Any) -> ModelConfig:
+        more |= {"position": first, "positions": (first, second), "ffn": ffns[0], "ffns": ffns}
+        return tiny_config(norm_at, norm=grouped, **_of_kind(kind), **SHARED, **more)
+
     return [
-        tiny_config(
-            "post" if kind == "encoder" else "pre",
-            **_of_kind(kind),
-            **SHARED,
-            position=positions_[0],
-            positions=positions_,
-            norm=grouped,
-            ffn=ffns[0],
-            ffns=ffns,
-            qk_norm=kind != "encoder",
-            windows=(3, 0) if kind == "decoder" else (),
-        )
-        for kind, positions_, ffns in layers
+        of("pre", "decoder", own, forgetting, (refined, deep), qk_norm=True, windows=(3, 0)),
+        of("post", "encoder", forgetting, config.Rope(), (deep, experts)),
+        of("pre", "encoder_decoder", forgetting, own, (narrow, config.Dense()), qk_norm=True),
     ]
 
 
 def looking_configs() -> list[ModelConfig]:
     """Feed-forwards that look at other positions or count them, score biases that read keys, rows of two factors."""
-    shifted, convolved = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.ConvolvedConfig()
-    spatial, gates = fresh_feedforwards.SpatialConfig(context=32), schemes.ForgettingConfig()
+    shifted, spatial = fresh_feedforwards.ShiftedConfig(), fresh_feedforwards.SpatialConfig(context=32)
+    gates = schemes.ForgettingConfig()
     factors = {"inputs": fresh_inputs.FactorizedConfig(), "tie_embeddings": False, "scale_embedding": False}
     pair, dense, rope = _of_kind("encoder_decoder"), config.Dense(), config.Rope()
     return [
-        tiny_config("both", position=gates, ffn=convolved, ffns=(convolved, shifted), **_of_kind("encoder")),
-        tiny_config(position=gates, ffn=convolved, ffns=(shifted, dense), n_encoder_layers=3, **pair, **SHARED),
-        tiny_config("post", position=rope, ffn=shifted, ffns=(spatial, convolved), **pair, **factors),
+        tiny_config("both", position=gates, ffn=spatial, ffns=(spatial, shifted), **_of_kind("encoder")),
+        tiny_config(position=gates, ffn=spatial, ffns=(shifted, dense), n_encoder_layers=3, **pair, **SHARED),
+        tiny_config("post", position=rope, ffn=shifted, ffns=(spatial, shifted), **pair, **factors),
         tiny_config(parallel=True, position=rope, positions=(gates, rope), ffn=spatial),
         tiny_config("branch", position=config.NoPosition(), ffn=shifted, ffns=(dense, shifted), score_cap=5.0),
     ]

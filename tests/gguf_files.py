@@ -4,11 +4,9 @@ What is done to each tensor, and which metadata an architecture has, follows ``c
 https://github.com/ggml-org/llama.cpp; the names are those of ``gguf.get_tensor_name_map``, as there.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +35,6 @@ ARCHITECTURES = {
 def permuted(weight: np.ndarray, n_heads: int) -> np.ndarray:
     """Rows as the converter orders Llama's: pairs i and i + half become neighbors."""
     rows = weight.reshape(n_heads, 2, len(weight) // n_heads // 2, -1)
-    return np.ascontiguousarray(rows.swapaxes(1, 2).reshape(weight.shape))
-
-
-def back(weight: np.ndarray, n_heads: int) -> np.ndarray:
-    """The inverse of :func:`permuted`."""
-    rows = weight.reshape(n_heads, len(weight) // n_heads // 2, 2, -1)
     return np.ascontiguousarray(rows.swapaxes(1, 2).reshape(weight.shape))
 
 
@@ -80,8 +72,8 @@ def stored(config: Any, tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
 
 
 def _changed(c: Any, kind: str, theirs: str, value: np.ndarray) -> np.ndarray:
-    if kind in ("llama", "mistral", "mixtral", "smollm3") and (n_heads := heads(c, theirs)):
-        return permuted(value, n_heads)
+    if kind in ("llama", "mistral", "mixtral", "smollm3") and theirs.split(".")[-2] in ("q_proj", "k_proj"):
+        return permuted(value, c.num_attention_heads if "q_proj" in theirs else c.num_key_value_heads)
     if kind.startswith("gemma") and theirs.endswith("norm.weight"):
         return np.asarray(value + 1)
     if kind == "gpt2" and theirs.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
@@ -94,111 +86,44 @@ def _changed(c: Any, kind: str, theirs: str, value: np.ndarray) -> np.ndarray:
     return value
 
 
-def heads(c: Any, theirs: str) -> int:
-    """How many heads the rows of a query or key projection have; 0 for other tensors."""
-    return {"q_proj": c.num_attention_heads, "k_proj": c.num_key_value_heads}.get(theirs.split(".")[-2], 0)
-
-
-def _like_llama(c: Any, d_head: int) -> dict[str, Any]:
-    return {
-        "context_length": c.max_position_embeddings,
-        "attention.head_count_kv": c.num_key_value_heads,
-        "attention.key_length": d_head,
-        "attention.value_length": d_head,
-        "attention.layer_norm_rms_epsilon": c.rms_norm_eps,
-        "vocab_size": c.vocab_size,
-    }
-
-
-def _turned(c: Any, d_head: int) -> dict[str, Any]:
-    return {"rope.freq_base": float(c.rope_parameters["rope_theta"]), "rope.dimension_count": d_head}
-
-
-def _experts(c: Any) -> dict[str, Any]:
-    n_experts = getattr(c, "num_local_experts", None) or c.num_experts
-    return {"expert_count": n_experts, "expert_used_count": c.num_experts_per_tok}
-
-
-def _llama(c: Any, d_head: int) -> dict[str, Any]:
-    return {**_like_llama(c, d_head), **_turned(c, d_head)}
-
-
-def _gemma2(c: Any, d_head: int) -> dict[str, Any]:
-    return {
-        **_like_llama(c, d_head),
-        "attention.sliding_window": c.sliding_window,
-        "attn_logit_softcapping": c.attn_logit_softcapping,
-        "final_logit_softcapping": c.final_logit_softcapping,
-    }
-
-
-def _gemma3(c: Any, d_head: int) -> dict[str, Any]:
-    bases = {kind: float(c.rope_parameters[kind]["rope_theta"]) for kind in ("full_attention", "sliding_attention")}
-    return {
-        **_like_llama(c, d_head),
-        "attention.sliding_window": c.sliding_window,
-        "rope.freq_base": bases["full_attention"],
-        "rope.freq_base_swa": bases["sliding_attention"],
-    }
-
-
-def _phi3(c: Any, d_head: int) -> dict[str, Any]:
-    share = c.rope_parameters.get("partial_rotary_factor", 1.0)
-    plain = {key: value for key, value in _llama(c, d_head).items() if "_length" not in key or key == "context_length"}
-    return {
-        **plain,
-        "rope.dimension_count": int(share * d_head),
-        "rope.scaling.original_context_length": c.max_position_embeddings,
-        "attention.sliding_window": c.sliding_window or 0,
-    }
-
-
-def _plain(c: Any, d_head: int) -> dict[str, Any]:
-    """GPT-2's, BLOOM's and Falcon's, without positions that turn."""
-    return {
-        "context_length": getattr(c, "max_position_embeddings", None) or c.hidden_size,
-        "attention.layer_norm_epsilon": c.layer_norm_epsilon,
-    }
-
-
-def _falcon(c: Any, d_head: int) -> dict[str, Any]:
-    n_kv_heads = c.num_kv_heads if c.new_decoder_architecture else 1
-    return {**_plain(c, d_head), "attention.head_count_kv": n_kv_heads, "tensor_data_layout": "jploski"}
-
-
-def _neox(c: Any, d_head: int) -> dict[str, Any]:
-    return {
-        "context_length": c.max_position_embeddings,
-        "attention.layer_norm_epsilon": c.layer_norm_eps,
-        "rope.freq_base": float(c.rope_parameters["rope_theta"]),
-        "rope.dimension_count": int(d_head * c.rope_parameters["partial_rotary_factor"]),
-        "use_parallel_residual": c.use_parallel_residual,
-    }
-
-
-METADATA: dict[str, Callable[[Any, int], dict[str, Any]]] = {
-    "bloom": lambda c, d_head: {**_plain(c, d_head), "attention.head_count_kv": c.num_attention_heads},
-    "falcon": _falcon,
-    "gemma": _like_llama,
-    "gemma2": _gemma2,
-    "gemma3_text": _gemma3,
-    "gpt2": _plain,
-    "gpt_neox": _neox,
-    "llama": _llama,
-    "mistral": _llama,
-    "mixtral": lambda c, d_head: {**_llama(c, d_head), **_experts(c)},
-    "olmo2": _llama,
-    "olmoe": lambda c, d_head: {**_llama(c, d_head), **_experts(c)},
-    "phi3": _phi3,
-    "qwen2": _llama,
-    "qwen3": _llama,
-    "qwen3_moe": lambda c, d_head: {
-        **_llama(c, d_head),
-        **_experts(c),
-        "expert_feed_forward_length": c.moe_intermediate_size,
-    },
-    "smollm3": _llama,
-}
+def metadata(c: Any, d_head: int) -> dict[str, Any]:
+    """What a file says of a config besides its sizes."""
+    kind, ropes = c.model_type, getattr(c, "rope_parameters", None) or {}
+    found = {"context_length": getattr(c, "max_position_embeddings", None) or c.hidden_size}
+    if kind in ("bloom", "falcon", "gpt2", "gpt_neox"):
+        found["attention.layer_norm_epsilon"] = getattr(c, "layer_norm_epsilon", None) or c.layer_norm_eps
+    else:
+        kv_heads = {"attention.head_count_kv": c.num_key_value_heads, "vocab_size": c.vocab_size}
+        found |= {"attention.layer_norm_rms_epsilon": c.rms_norm_eps, **kv_heads}
+        if kind != "phi3":
+            found |= {"attention.key_length": d_head, "attention.value_length": d_head}
+    if "rope_theta" in ropes and not kind.startswith("gemma"):
+        turned = int(d_head * ropes.get("partial_rotary_factor", 1.0))
+        found |= {"rope.freq_base": float(ropes["rope_theta"]), "rope.dimension_count": turned}
+    if "num_experts_per_tok" in c:
+        n_experts = getattr(c, "num_local_experts", None) or c.num_experts
+        found |= {"expert_count": n_experts, "expert_used_count": c.num_experts_per_tok}
+    if kind.startswith(("gemma2", "gemma3")):
+        found["attention.sliding_window"] = c.sliding_window
+    match kind:
+        case "bloom":
+            found["attention.head_count_kv"] = c.num_attention_heads
+        case "falcon":
+            n_kv_heads = c.num_kv_heads if c.new_decoder_architecture else 1
+            found |= {"attention.head_count_kv": n_kv_heads, "tensor_data_layout": "jploski"}
+        case "gemma2":
+            found |= {name: getattr(c, name) for name in ("attn_logit_softcapping", "final_logit_softcapping")}
+        case "gemma3_text":
+            found["rope.freq_base"] = float(ropes["full_attention"]["rope_theta"])
+            found["rope.freq_base_swa"] = float(ropes["sliding_attention"]["rope_theta"])
+        case "gpt_neox":
+            found["use_parallel_residual"] = c.use_parallel_residual
+        case "phi3":
+            found["rope.scaling.original_context_length"] = c.max_position_embeddings
+            found["attention.sliding_window"] = c.sliding_window or 0
+        case "qwen3_moe":
+            found["expert_feed_forward_length"] = c.moe_intermediate_size
+    return found
 
 
 @torch.no_grad()
@@ -209,7 +134,7 @@ def write(
     extra: Mapping[str, np.ndarray] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A file as converter and quantizer write it; ``model`` gets the numbers that were stored, unless it has experts.
+    """A file as converter and quantizer write it; ``model`` gets the numbers that were stored.
 
     ``changes`` are metadata, ``...`` to leave one out; ``extra`` are tensors.
     """
@@ -217,20 +142,23 @@ def write(
     architecture = ARCHITECTURES.get(c.model_type, c.model_type)
     d_head = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
     d_ffn = getattr(c, "intermediate_size", None) or getattr(c, "n_inner", None) or 4 * c.hidden_size
-    metadata: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "general.type": "model",
         "general.name": "tiny",
         f"{architecture}.block_count": c.num_hidden_layers,
         f"{architecture}.embedding_length": c.hidden_size,
         f"{architecture}.feed_forward_length": d_ffn,
         f"{architecture}.attention.head_count": c.num_attention_heads,
-        **{f"{architecture}.{key}": value for key, value in METADATA[c.model_type](c, d_head).items()},
+        **{f"{architecture}.{key}": value for key, value in metadata(c, d_head).items()},
         **(changes or {}),
     }
-    writer = gguf.GGUFWriter(path, metadata.pop("general.architecture", architecture))
-    for key, value in metadata.items():
+    writer = gguf.GGUFWriter(path, fields.pop("general.architecture", architecture))
+    for key, value in fields.items():
         if value is not ...:
             add(writer, key, value)
+    for tensor in model.state_dict().values():  # what a row becomes does not depend on where it stands
+        if tensor.dim() > 1 and tensor.shape[-1] % 32 == 0:
+            tensor.copy_(torch.from_numpy(gguf.quants.dequantize(gguf.quants.quantize(tensor.numpy(), kind), kind)))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         tensors = stored(c, load_file(f"{folder}/model.safetensors"))
@@ -238,25 +166,13 @@ def write(
     packed = {name: gguf.quants.quantize(value, kinds[name]) for name, value in tensors.items()}
     for name, value in packed.items():
         writer.add_tensor(name, value, raw_dtype=kinds[name])
-    if kind is not Kind.F32 and "num_experts_per_tok" not in c:
-        _take_back(model, {name: gguf.quants.dequantize(value, kinds[name]) for name, value in packed.items()})
-    for name, tensor in (extra or {}).items():
-        writer.add_tensor(name, tensor)
+    for name, array in (extra or {}).items():
+        writer.add_tensor(name, array)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     return path
-
-
-def _take_back(model: Any, numbers: Mapping[str, np.ndarray]) -> None:
-    """Give a model of Llama's kind, or one whose tensors are stored as they are, the numbers of a file."""
-    c = model.config
-    for theirs, value in model.state_dict().items():
-        (name,) = stored(c, {theirs: value.numpy()}) or [None]
-        if name is not None:
-            n_heads = heads(c, theirs) if c.model_type == "llama" else 0
-            value.copy_(torch.from_numpy(back(numbers[name], n_heads) if n_heads else numbers[name].copy()))
 
 
 def read(path: Path) -> Transformer:

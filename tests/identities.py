@@ -1,7 +1,5 @@
 """What holds between the values of any run, whatever the variant."""
 
-from __future__ import annotations
-
 import torch
 
 from viz_model.model import sites

@@ -1,7 +1,5 @@
 """Reading a page that is one island: its sentences and pictures as they are for a selection, without a browser."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator

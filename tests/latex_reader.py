@@ -4,14 +4,12 @@ A function takes the one thing that follows, Σ and max the product that follows
 a plus, a minus or a bracket.
 """
 
-from __future__ import annotations
-
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 
 Read = Callable[[str, tuple[int, ...]], float]
-
 _TOKEN = re.compile(r"\\left|\\right|\\[a-zA-Z]+|\\\\|\\,|\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z]'?|[-+^_{}()|&/<>=,']")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     r"\ln": math.log,
@@ -21,27 +19,16 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     r"\sigma": lambda x: 1 / (1 + math.exp(-x)),
     r"\Phi": lambda x: 0.5 * math.erfc(-x / math.sqrt(2)),
 }
-_RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b,
-    r"\le": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    r"\ge": lambda a, b: a >= b,
-    "=": lambda a, b: a == b,
-}
+_RELATIONS = {"<": operator.lt, r"\le": operator.le, ">": operator.gt, r"\ge": operator.ge, "=": operator.eq}
+_ENDS = ("", "+", "-", "}", r"\right", "&", r"\\", r"\end", r"\rfloor", "/", ",", *_RELATIONS)
 
 
 class Reader:
-    """Reads one formula for one cell.
-
-    Args:
-        places: the letters that are counted, each with where it stands.
-        sizes: how far those letters count over which is added up.
-        read: a tensor's number by its letter and indices; a letter without indices has none.
-    """
+    """Reads one formula for one cell: where each letter stands, how far letters count, a tensor's number by indices."""
 
     def __init__(self, text: str, places: Mapping[str, int], sizes: Mapping[str, int], read: Read) -> None:
         self.tokens = [token for token in _TOKEN.findall(text) if token != r"\,"]
-        self.places, self.sizes, self.read, self.at = dict(places), sizes, read, 0
+        self.places, self.sizes, self.read, self.at = places, sizes, read, 0
 
     def whole(self) -> float:
         found = self.sum()
@@ -63,6 +50,11 @@ class Reader:
         for token in tokens:
             self.take(token)
 
+    def has(self, *tokens: str) -> bool:
+        """Take one of these, where it stands there."""
+        self.at += (found := self.next in tokens)
+        return found
+
     def sum(self) -> float:
         total = self.product()
         while self.next in ("+", "-"):
@@ -70,29 +62,20 @@ class Reader:
         return total
 
     def product(self) -> float:
-        if self.next == "-":
-            self.take()
+        if self.has("-"):
             return -self.product()
         found = self.factor()
-        while self._goes_on():
-            if self.next == r"\bmod":
-                self.take()
+        while self.next not in _ENDS:
+            if self.has(r"\bmod"):
                 found %= self.product()
             else:
-                if self.next == r"\cdot":
-                    self.take()
+                self.has(r"\cdot")
                 found *= self.factor()
         return found
 
-    def _goes_on(self) -> bool:
-        return self.next not in ("", "+", "-", "}", r"\right", "&", r"\\", r"\end", r"\rfloor", "/", ",", *_RELATIONS)
-
     def factor(self) -> float:
         base = self.atom()
-        if self.next == "^":
-            self.take()
-            return float(base ** self.group())
-        return base
+        return float(base ** self.group()) if self.has("^") else base
 
     def group(self) -> float:
         self.take("{")
@@ -138,12 +121,11 @@ class Reader:
         return float(token)
 
     def _indices(self) -> tuple[int, ...]:
-        if self.next != "_":
+        if not self.has("_"):
             return ()
-        self.skip("_", "{")
+        self.take("{")
         found = [round(self.sum())]
-        while self.next == ",":
-            self.take()
+        while self.has(","):
             found.append(round(self.sum()))
         self.take("}")
         return tuple(found)
@@ -159,13 +141,11 @@ class Reader:
         self.skip("_", "{")
         letter = self.take()
         self.take("}")
-        begin, before, found = self.at, self.places.get(letter), []
+        begin, before, found = self.at, self.places, []
         for place in range(self.sizes[letter.removesuffix("'")]):
-            self.at, self.places[letter] = begin, place
+            self.at, self.places = begin, {**before, letter: place}
             found.append(self.product())
-        self.places.pop(letter)
-        if before is not None:
-            self.places[letter] = before
+        self.places = before
         return gather(found)
 
     def _cases(self) -> float:
@@ -174,8 +154,8 @@ class Reader:
         while True:
             made = self.sum()
             self.take("&")
-            if self.next == r"\text":
-                self.skip(r"\text", "{", *"else", "}", r"\end", "{", *"cases", "}")
+            if self.has(r"\text"):
+                self.skip("{", *"else", "}", r"\end", "{", *"cases", "}")
                 return made if found is None else found
             left = self.sum()
             holds = _RELATIONS[self.take()](left, self.sum())

@@ -1,7 +1,5 @@
 """Looks at runs as the page on what comes out has them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Most mistakes are of one choice or of two that meet (Kuhn, Wallace & Gallo 2004)
 meet finds nearly what all combinations find.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -26,12 +24,7 @@ def covering(cases: Sequence[Case], met: Callable[[Case], Iterable[Hashable]]) -
 
 
 def pairs(*axes: Sequence[Any], facts: Callable[[Any], Iterable[Hashable]] = lambda member: ()) -> list[Any]:
-    """Combinations in which every two members of two axes meet.
-
-    Args:
-        facts: what is told of a member. Where something is, this meets the other axes in the member's place, and
-            the member itself occurs.
-    """
+    """Combinations in which every two members of two axes meet; of whom facts are told, these meet in its place."""
     told = [[{(n, fact) for fact in facts(member)} for member in axis] for n, axis in enumerate(axes)]
 
     def met(places: tuple[int, ...]) -> Iterable[Hashable]:

@@ -1,7 +1,5 @@
 """Reading what the browser is sent: the inverse of viz_model.drawing.scene.encode, by other code than the browser's."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -15,7 +13,6 @@ from viz_model.drawing import cells, tables
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene, encode
 
-_TYPES = {"u1": "<u1", "u2": "<u2", "i4": "<i4", "f4": "<f4", "i1": "<i1"}
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -101,9 +98,7 @@ def _given(values: Mapping[str, Any], arrays: list[np.ndarray], place: Mapping[s
     """What fills the places of a text; several names with what stands between them."""
     found = {name: resolved(one, arrays, place) for name, one in values.items()}
     joined = {name: one["between"] for name, one in values.items() if isinstance(one, dict) and "between" in one}
-    return found | {
-        name: between.join(found[name]) for name, between in joined.items() if isinstance(found[name], list)
-    }
+    return found | {name: sign.join(found[name]) for name, sign in joined.items() if isinstance(found[name], list)}
 
 
 def _filled(template: str, values: Mapping[str, Any]) -> str:
@@ -179,7 +174,7 @@ def read(data: bytes) -> Sent:
         rows, is_lower = one["shape"][-1] if one["shape"] else 1, one.get("lower", False)
         whole_count = int(np.prod(one["shape"]))
         count = whole_count // rows * (rows + 1) // 2 if is_lower else whole_count
-        values = np.frombuffer(data, _TYPES[one["type"]], count, at)
+        values = np.frombuffer(data, f"<{one['type']}", count, at)
         at += values.nbytes
         if "scale" in one:
             values = np.where(values == -128, np.nan, values * one["scale"])

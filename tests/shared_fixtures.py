@@ -1,7 +1,5 @@
 """Fixtures shared by all tests: tiny random models, the bundled twins, the running app, a browser."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses
@@ -23,7 +21,7 @@ from firefox import running as running_firefox
 from socket_visitor import server
 from streamlit.components.v2 import manifest_scanner
 from tab import Tab
-from tiny_models import random_model, state, tiny_config
+from tiny_models import language_model, random_model, state, tiny_config
 from webkit import DRIVER, Window
 from webkit import running as running_webkit
 
@@ -38,18 +36,11 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 ROOT = Path(__file__).resolve().parents[1]
 REQUIRE_BROWSER = "VIZ_MODEL_REQUIRE_BROWSER"
 REQUIRE_PACKAGES = "VIZ_MODEL_REQUIRE_PACKAGES"
-CHROMIUM_ARGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Tabs of one profile share a process, which has compiled the scripts of the app already.
-    "--process-per-site",
-)
-
+# Tabs of one profile share a process, which has compiled the scripts of the app already.
+CHROMIUM_ARGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--process-per-site"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
 MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}
 """What a visitor asks of every page, and what is usual: set for a tab, not for a profile."""
 
@@ -61,18 +52,12 @@ hypothesis.settings.load_profile("viz-model")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _installed_components() -> Iterator[None]:
+def _made_once() -> Iterator[None]:
     """Streamlit looks for components in every installed package, for every page that is opened: here once."""
     with pytest.MonkeyPatch.context() as patch:
         found = functools.cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _gradients_at_start() -> Iterator[None]:
-    """Models before their training are the same for every visitor, and so for every test: measured once."""
-    with pytest.MonkeyPatch.context() as patch:
+        # Models before their training are the same for every visitor, and so for every test: measured once.
         measured = functools.cache(norm_training.gradients_at_start._function)
         patch.setattr(norm_training.gradients_at_start, "_function", measured)
         yield
@@ -114,11 +99,7 @@ def model(config: ModelConfig) -> Transformer:
 @pytest.fixture(scope="session", params=["pre", "post"])
 def lm(request: pytest.FixtureRequest) -> vm.LanguageModel:
     """A tiny random model with the bundled vocabulary, once for each place of the norm."""
-    tokenizer = story_tokenizer()
-    config = tiny_config(request.param, n_vocab=tokenizer.n_vocab)
-    return vm.LanguageModel(
-        name="tiny", model=random_model(config), tokenizer=tokenizer, twin=None, folder=Path("nowhere")
-    )
+    return language_model(tiny_config(request.param, n_vocab=story_tokenizer().n_vocab))
 
 
 @pytest.fixture(scope="session", params=["story-pre-ln", "story-post-ln"])
@@ -202,11 +183,9 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGS))
-        try:
-            yield browser
-        finally:
-            browser.close()
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ What AppTest cannot show is seen here: sessions beside each other in one server,
 breaks, a request that overtakes another.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -38,32 +36,22 @@ STARTING = 300.0
 
 
 class Visitor:
-    """One session of the app at ``url``, on one page.
-
-    Attributes:
-        origin: the site whose page asks for the connection; by default the app's own.
-        query: the address as the app last wrote it.
-        elements: what the page shows, by place.
-        errors: what went wrong on any page so far, in words.
-        is_counted: whether the app has visitors' use reported to Streamlit's makers.
-        ran: the parts of the page that the last run was of; none where it was the whole page.
-        n_runs: that have begun.
-    """
+    """One session of the app at ``url``, on one page."""
 
     def __init__(self, url: str, page: str = "", query: Mapping[str, str] | None = None) -> None:
         self._url, self._page, self._hash = url, page, ""
-        self.origin: str | None = None
+        self.origin: str | None = None  # the site whose page asks for the connection; by default the app's own
         self._headers: dict[str, str] = {}
-        self.query = urlencode(query or {})
-        self.elements: dict[tuple[int, ...], Any] = {}
-        self.errors: list[str] = []
+        self.query = urlencode(query or {})  # the address as the app last wrote it
+        self.elements: dict[tuple[int, ...], Any] = {}  # what the page shows, by place
+        self.errors: list[str] = []  # what went wrong on any page so far
         self._folds: set[str] = set()
         self._inside: dict[str, str] = {}
         self._parts: dict[tuple[int, ...], str] = {}
         self._sent = 0
-        self.is_counted = False
-        self.ran: tuple[str, ...] = ()
-        self.n_runs = 0
+        self.is_counted = False  # whether the app has visitors' use reported to Streamlit's makers
+        self.ran: tuple[str, ...] = ()  # the parts of the page that the last run was of; none where it was the whole
+        self.n_runs = 0  # that have begun
         self._connection: ClientConnection | None = None
         self._open = contextlib.ExitStack()
 
@@ -127,8 +115,11 @@ class Visitor:
 
     def write(self, key: str, text: str, *, wait: bool = True) -> float:
         """Write in a box of Streamlit's own."""
+        return self._set(self.element("text_input", key).id, wait, string_value=text)
+
+    def _set(self, id: str, wait: bool = True, **value: Any) -> float:
         message = BackMsg()
-        message.rerun_script.widget_states.widgets.add(id=self.element("text_input", key).id, string_value=text)
+        message.rerun_script.widget_states.widgets.add(id=id, **value)
         return self._timed(message, wait)
 
     def _told(self, typed: Mapping[str, str], chosen: Mapping[str, int]) -> BackMsg:
@@ -145,21 +136,15 @@ class Visitor:
     @property
     def _header(self) -> dict[str, Any]:
         """Of the page's message."""
-        part = self.element("bidi_component", ISLAND)
-        header: dict[str, Any] = json.loads(_header_of(part.bytes))
-        return header
+        return _parted(self.element("bidi_component", ISLAND).bytes)[0]
 
     def choose(self, key: str, option: str) -> float:
         """Click an option of a segmented control, by what is written on it."""
-        message, group = BackMsg(), self.element("button_group", key)
-        message.rerun_script.widget_states.widgets.add(id=group.id).string_array_value.data.append(option)
-        return self._timed(message)
+        return self._set(self.element("button_group", key).id, string_array_value={"data": [option]})
 
     def open_door(self, key: str, is_open: bool = True) -> float:
         """Click the title of a door or a fold."""
-        message, fold = BackMsg(), next(id for id in self._folds if id.endswith(key))
-        message.rerun_script.widget_states.widgets.add(id=fold, bool_value=is_open)
-        return self._timed(message)
+        return self._set(next(id for id in self._folds if id.endswith(key)), bool_value=is_open)
 
     def select(self, **chosen: int) -> float:
         """Click what selects a layer, head or token in any picture, and rest."""
@@ -183,8 +168,7 @@ class Visitor:
         for place, element in sorted(self.elements.items()):
             if element.WhichOneof("type") == "bidi_component":
                 part = element.bidi_component
-                data = part.WhichOneof("data")
-                value = getattr(part, data) if data else b""
+                value = getattr(part, part.WhichOneof("data") or "", b"")
                 name = part.component_name.rpartition(".")[2]
                 found[f"{place} {name}"] = _shown(value) if isinstance(value, bytes) else str(value).encode()
         return found
@@ -247,18 +231,18 @@ class Visitor:
                 return
 
 
-def _header_of(message: bytes) -> bytes:
-    return message[4 : 4 + int.from_bytes(message[:4], "little")]
+def _parted(message: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of what a component was sent, and what follows it."""
+    end = 4 + int.from_bytes(message[:4], "little")
+    return json.loads(message[4:end]), message[end:]
 
 
 def _shown(message: bytes) -> bytes:
     """What a component was sent, without what is its visitor's own."""
-    head = _header_of(message)
-    header = json.loads(head)
+    header, rest = _parted(message)
     if header.get("kind") != "island":
         return message
-    kept = {name: value for name, value in header.items() if name not in OWN}
-    return json.dumps(kept).encode() + message[4 + len(head) :]
+    return json.dumps({name: value for name, value in header.items() if name not in OWN}).encode() + rest
 
 
 @contextlib.contextmanager
@@ -273,15 +257,8 @@ def server(
 ) -> Iterator[tuple[str, int]]:
     """A server of one's own on loopback, stopped at the end: its address and its process.
 
-    Args:
-        script: that ``streamlit run`` is given.
-        command: of another program instead, which takes the same options after it.
-        folder: in which it is started.
-        environment: of the process, besides this one's.
-        log: where to keep what it says.
-
-    Raises:
-        RuntimeError: it ended, or was not ready within :data:`STARTING`; the message holds its log.
+    It runs a script, or the ``command`` of another program, which takes the same options after it. RuntimeError with
+    its log where it ended, or was not ready within :data:`STARTING`.
     """
     port = port or free_port()
     options = ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
@@ -328,8 +305,7 @@ def answers(url: str) -> bool:
 
 def resident(pid: int) -> float:
     """Megabytes of memory that a process holds (Linux)."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def worked(pid: int) -> float:

@@ -1,7 +1,5 @@
 """Scenes of a few marks, and reading the files that they are written to."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from typing import Any
 

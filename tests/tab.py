@@ -1,7 +1,5 @@
 """A tab of a browser that speaks WebDriver, whichever it is: what the tests do in Firefox and WebKit alike."""
 
-from __future__ import annotations
-
 import abc
 import json
 import time

@@ -1,7 +1,5 @@
 """How values stand in what is said, and which words a claim finds."""
 
-from __future__ import annotations
-
 import pytest
 
 from viz_model import texts

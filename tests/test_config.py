@@ -1,15 +1,12 @@
 """viz_model.config: what it accepts, what it refuses, and that it survives JSON."""
 
-from __future__ import annotations
-
-import dataclasses
 import json
 from typing import Any
 
 import fresh_variants
 import pytest
-from fresh_feedforwards import SquaredConfig
-from tiny_models import tiny_config
+from fresh_feedforwards import DeepConfig
+from tiny_models import candidates, tiny_config
 
 from viz_model.config import (
     DEFAULTED,
@@ -26,13 +23,10 @@ from viz_model.config import (
 )
 
 
-def test_json_round_trip(config: ModelConfig) -> None:
-    changed = dataclasses.replace(
-        config, norm=LayerNorm(eps=1e-3), position=Sinusoidal(base=500.0), tie_embeddings=False, scale_embedding=False
-    )
+def test_json_round_trip() -> None:
     with pytest.raises(ConfigError):
         ModelConfig.from_dict([1])  # type: ignore[arg-type]
-    for each in (config, changed):
+    for each in candidates():
         assert ModelConfig.from_dict(json.loads(json.dumps(each.to_dict()))) == each
 
 
@@ -100,5 +94,5 @@ def test_from_dict_names_the_field(change: dict[str, Any], field: str) -> None:
 
 def test_a_gate_beside_a_feed_forward_needs_an_activation_with_a_name() -> None:
     with fresh_variants.installed(), pytest.raises(ConfigError, match=r"^d_layer_input: its gate opens as"):
-        tiny_config("both", d_layer_input=6, ffn=SquaredConfig())
+        tiny_config("both", d_layer_input=6, ffn=DeepConfig())
     assert tiny_config("both", d_layer_input=6, ffn=Gated()).d_layer_input == 6

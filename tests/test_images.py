@@ -1,7 +1,5 @@
 """Pictures from files and from text: what is read, what is refused, and what comes back as it was."""
 
-from __future__ import annotations
-
 import base64
 import io
 import zlib
@@ -33,9 +31,7 @@ def drawing() -> Levels:
 
 def file(levels: Levels, kind: str, mode: str | None = None) -> bytes:
     image, written = Image.fromarray(levels), io.BytesIO()
-    (image if mode is None else image.convert(mode)).save(
-        written, kind, **({"lossless": True} if kind == "WEBP" else {})
-    )
+    (image.convert(mode) if mode else image).save(written, kind, lossless=True)
     return written.getvalue()
 
 
@@ -60,8 +56,7 @@ def test_any_other_text_is_refused_in_a_line(text: str) -> None:
 
 
 def packed(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=-15)
-    return packer.compress(data) + packer.flush()
+    return zlib.compress(data, wbits=-15)
 
 
 @pytest.mark.parametrize(
@@ -83,23 +78,18 @@ def test_a_text_of_another_size_is_refused(data: bytes, told: str) -> None:
         images.decode(base64.urlsafe_b64encode(data).decode().rstrip("="))
 
 
-@pytest.mark.parametrize("kind", ["PNG", "WEBP", "JPEG"])
-def test_files_are_read(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "far"), [("PNG", 0), ("WEBP", 0), ("JPEG", 12)])
+def test_files_are_read(kind: str, far: float) -> None:
     color = np.stack((drawing(), drawing().T, 255 - drawing()), axis=-1)
     found = images.read(file(color, kind))
     assert found.shape == (28, 28, 3) and found.dtype == np.uint8
-    off = np.abs(found.astype(int) - color).mean()
-    assert off == 0 if kind != "JPEG" else off < 12
-    gray = images.read(file(drawing(), kind))
-    assert np.abs(gray.astype(int).reshape(28, 28, -1)[..., 0] - drawing()).mean() < 3
+    assert np.abs(found.astype(int) - color).mean() <= far
 
 
 def test_all_sorts_of_pixels_become_levels() -> None:
     assert images.read(file(drawing(), "PNG", "1")).shape == (28, 28)
     assert images.read(file(drawing(), "PNG", "P")).shape == (28, 28, 3)
-    deep = io.BytesIO()
-    Image.fromarray(drawing().astype(np.uint16) * 257).save(deep, "PNG")
-    assert (images.read(deep.getvalue()) == drawing()).all()
+    assert (images.read(file(drawing().astype(np.uint16) * 257, "PNG")) == drawing()).all()  # type: ignore[arg-type]
     clear = np.zeros((4, 4, 4), np.uint8)
     clear[0] = (10, 20, 30, 255)
     seen = images.read(file(clear, "PNG"))
@@ -107,12 +97,10 @@ def test_all_sorts_of_pixels_become_levels() -> None:
 
 
 def test_other_files_are_refused() -> None:
-    gif = io.BytesIO()
-    Image.fromarray(drawing()).save(gif, "GIF")
-    png = file(drawing(), "PNG")
+    png, gif = file(drawing(), "PNG"), file(drawing(), "GIF")
     huge = png[:16] + (60_000).to_bytes(4, "big") * 2 + png[24:29]  # a header that claims it
     huge += zlib.crc32(huge[12:29]).to_bytes(4, "big") + png[33:]
-    for data, told in ((b"GIF", "not a"), (gif.getvalue(), "not a"), (png[:-40], "read"), (huge, "read")):
+    for data, told in ((b"GIF", "not a"), (gif, "not a"), (png[:-40], "read"), (huge, "read")):
         with pytest.raises(PictureError, match=told):
             images.read(data)
     with mock.patch.object(images, "MAX_BYTES", len(png) - 1), pytest.raises(PictureError, match="longer"):

@@ -4,10 +4,9 @@ The rules on imports are those that ``lint-imports`` reads in pyproject.toml. Th
 this holds for every module there is, also for those that no other test reaches.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,29 +84,25 @@ def written_out(node: ast.AST) -> int:
     return 0
 
 
-RANDOM = ("rand", "normal", "bernoulli", "multinomial")
+RANDOM = re.compile(r"(random|secrets|(np|numpy)\.random)\b|torch\.(.*\.)?(rand|normal(?!ize$)|bernoulli|multinomial)")
 
 
 def made_up_numbers(module: ast.Module) -> Iterator[str]:
     """Where a file draws random numbers, or holds an array of numbers written out."""
     for node in ast.walk(module):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Attribute):
-            names = [ast.unparse(node)]
-        else:
-            names = []
-        for name in names:
-            parts = name.split(".")
-            of_torch = parts[0] == "torch" and parts[-1].startswith(RANDOM) and parts[-1] != "normalize"
-            if parts[0] in ("random", "secrets") or parts[:2] in (["np", "random"], ["numpy", "random"]) or of_torch:
-                yield name
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            numbers = written_out(node)
-            if numbers > LONGEST_LITERAL:
-                yield f"line {node.lineno}: {numbers} numbers written out"
+        match node:
+            case ast.Import(names=names):
+                found = [alias.name for alias in names]
+            case ast.ImportFrom(module=module_, names=names):
+                found = [f"{module_}.{alias.name}" for alias in names]
+            case ast.Attribute():
+                found = [ast.unparse(node)]
+            case ast.List() | ast.Tuple() | ast.Set() if written_out(node) > LONGEST_LITERAL:
+                yield f"line {node.lineno}: {written_out(node)} numbers written out"
+                continue
+            case _:
+                continue
+        yield from filter(RANDOM.match, found)
 
 
 def test_nothing_shown_is_made_up() -> None:

@@ -1,7 +1,5 @@
 """The notebooks in docs/: they run, what they compare agrees, and both languages run the same code."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

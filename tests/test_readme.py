@@ -1,7 +1,5 @@
 """What the README shows works as it is written."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import io

@@ -5,8 +5,6 @@ sorted here: what :func:`crossed`, :func:`turns` and :func:`some` have over is `
 packages are ``full`` too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -56,11 +54,7 @@ def name(value: Any) -> str | None:
 
 
 def assign(items: Sequence[pytest.Item]) -> None:
-    """Mark each test with its tier.
-
-    Raises:
-        pytest.UsageError: a test is marked with two tiers.
-    """
+    """Mark each test with its tier; UsageError where one is marked with two."""
     for item in items:
         marked = [tier for tier in TIERS if item.get_closest_marker(tier)]
         if len(marked) > 1:

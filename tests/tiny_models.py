@@ -1,7 +1,5 @@
 """Models small enough to test every variant of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
@@ -46,23 +44,18 @@ def random_model(config_: ModelConfig, seed: int = 0) -> Transformer:
 
 
 def close(found: torch.Tensor, expected: torch.Tensor, what: str = "values") -> None:
-    """Assert that two computations of the same values differ by no more than rounding.
-
-    Args:
-        what: they are, for the message.
-    """
+    """Assert that two computations of the same values differ by no more than rounding."""
     alike = (found.shape, found.dtype, found.device) == (expected.shape, expected.dtype, expected.device)
     if not alike or not torch.allclose(found, expected, atol=1e-5, rtol=1e-5):  # which is quick, and says nothing
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
+LLAMA3 = config.Llama3Scaling(factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_context=8)
 ROPES = [
     config.Rope(),
     config.Rope(pairing="interleaved", base=500.0),
     config.Rope(fraction=0.5, scaling=config.LinearScaling(factor=2.0)),
-    config.Rope(
-        scaling=config.Llama3Scaling(factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_context=8)
-    ),
+    config.Rope(scaling=LLAMA3),
     config.Rope(scaling=config.YarnScaling(factor=2.0, original_context=8)),
 ]
 
@@ -107,62 +100,44 @@ def candidates() -> tuple[ModelConfig, ...]:
     positions += [config.T5Bias(buckets=8, max_distance=12), config.RelativeKey(), config.NoPosition()]
     positions += [config.RelativeKey(with_keys=True)]
     forwards: list[config.FeedForward] = [
-        config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)
+        *(config.Dense(activation=a, bias=b) for a in ("relu", "gelu") for b in (True, False)),
+        *(config.Dense(activation="gelu_tanh"), config.Dense(activation="relu2")),
+        *(config.Gated(), config.Gated(activation="gelu", bias=True), config.Gated(activation="gelu_quick")),
+        *EXPERTS,
     ]
-    forwards += [
-        config.Dense(activation="gelu_tanh"),
-        config.Dense(activation="relu2"),
-        config.Gated(),
-        config.Gated(activation="gelu", bias=True),
-    ]
-    forwards += [config.Gated(activation="gelu_quick"), *EXPERTS]
     found = []
     # A new one stands here, as {"position": config.Alibi()}: in a list above it would change all other rows.
     added: list[dict[str, Any]] = []
     for n, (kind, norm_at, position) in enumerate(itertools.product(KINDS, PLACES, positions)):
         # The other choices take turns, each with a period of its own, so that all of them meet.
-        heads = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
+        n_heads, n_kv_heads, d_head = [(3, 3, 8), (4, 2, 4), (5, 1, 12), (6, 3, 4)][n % 4]
         head: config.Head = config.LanguageHead(bias=n % 2 == 0, scale=n % 3 == 0)
         if kind == "encoder":
             head = (config.MaskedHead(), config.NoHead(), head)[n % 3]
-        found.append(
-            tiny_config(
-                kind=kind,
-                norm_at=norm_at,
-                position=position,
-                head=head,
-                norm=(config.LayerNorm(), config.RMSNorm())[n // 2 % 2],
-                ffn=forwards[n % len(forwards)],
-                n_heads=heads[0],
-                n_kv_heads=heads[1],
-                d_head=heads[2],
-                qk_norm=n % 3 == 1,
-                scale_scores=n % 4 != 2,
-                attention_bias=n % 5 != 1,
-                attention_out_bias=n % 5 == 1 if n % 7 == 2 else None,
-                windows=((), (3, 0))[n % 7 == 3],
-                embedding_norm=n % 4 == 3,
-                n_segments=2 if kind == "encoder" and n % 2 else 0,
-                tie_embeddings=n % 5 != 2,
-                scale_embedding=n % 3 == 0,
-                n_encoder_layers=3 if kind == "encoder_decoder" else 0,
-                start_id=0 if kind == "encoder_decoder" else None,
-            )
-        )
+        own = {
+            **{"n_heads": n_heads, "n_kv_heads": n_kv_heads, "d_head": d_head, "qk_norm": n % 3 == 1},
+            **{"norm": (config.LayerNorm(), config.RMSNorm())[n // 2 % 2], "ffn": forwards[n % len(forwards)]},
+            **{"scale_scores": n % 4 != 2, "attention_bias": n % 5 != 1, "windows": ((), (3, 0))[n % 7 == 3]},
+            **{"attention_out_bias": n % 5 == 1 if n % 7 == 2 else None, "embedding_norm": n % 4 == 3},
+            **{"n_segments": 2 * (n % 2) * (kind == "encoder"), "tie_embeddings": n % 5 != 2},
+            **{"scale_embedding": n % 3 == 0, "position": position, "head": head},
+        }
+        found.append(tiny_config(norm_at, kind=kind, **two_stacks(kind), **own))
     for (kind, norm_at), more in itertools.product(itertools.product(KINDS, PLACES), added):
-        two = {"n_encoder_layers": 3, "start_id": 0} if kind == "encoder_decoder" else {}
-        found.append(tiny_config(norm_at, kind=kind, **two, **more))
+        found.append(tiny_config(norm_at, kind=kind, **two_stacks(kind), **more))
     return tuple(found)
+
+
+def two_stacks(kind: config.Kind) -> dict[str, Any]:
+    """What an encoder–decoder has besides."""
+    return {"n_encoder_layers": 3, "start_id": 0} if kind == "encoder_decoder" else {}
 
 
 def mixed_norms() -> list[ModelConfig]:
     """Encoder–decoders whose stacks have their norms at different places."""
-    places: tuple[config.NormAt, ...] = ("pre", "post")
-    extras: tuple[dict[str, Any], ...] = ({}, {"norm": config.RMSNorm(), "tie_embeddings": False})
-    return [
-        tiny_config(kind="encoder_decoder", norm_at=at, encoder_norm_at=other, n_encoder_layers=3, start_id=0, **more)
-        for at, other, more in zip(places, reversed(places), extras, strict=True)
-    ]
+    two: dict[str, Any] = {"kind": "encoder_decoder", **two_stacks("encoder_decoder")}
+    other = tiny_config("post", encoder_norm_at="pre", norm=config.RMSNorm(), tie_embeddings=False, **two)
+    return [tiny_config("pre", encoder_norm_at="post", **two), other]
 
 
 def other_blocks() -> list[ModelConfig]:
@@ -183,47 +158,31 @@ def other_blocks() -> list[ModelConfig]:
         tiny_config("both", norm=config.NoNorm()),
         tiny_config(ffns=(EXPERTS[0], config.Dense()), head=config.LanguageHead(bias=True)),
         tiny_config(ffns=(config.Gated(), EXPERTS[1]), norm=config.RMSNorm(), position=rope),
-        *_narrow(),
         *_published(rope),
     ]
 
 
-def _narrow() -> list[ModelConfig]:
-    """Encoders whose rows of tokens, positions and kinds are narrower than the stream (ELECTRA); layers that share the
-    weights of one block (ALBERT)."""
+def _published(rope: config.Rope) -> list[ModelConfig]:
+    """What single families have: rows of tokens narrower than the stream (ELECTRA), blocks that share their weights
+    (ALBERT), caps (Gemma 2), a norm for both sub-layers (Falcon), norms without β (ModernBERT)."""
     rows: dict[str, Any] = {"kind": "encoder", "inputs": config.Tokens(width=14), "scale_embedding": False}
     learned: dict[str, Any] = {"position": config.Learned(), "embedding_norm": True, "n_segments": 2}
+    capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
+    near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
+    modern: dict[str, Any] = {"norm": config.LayerNorm(shift=False), "first_norm": False, "embedding_norm": True}
+    modern |= {"ffn": config.Gated(activation="gelu"), "head": config.MaskedHead(dense_bias=False, bias=False)}
     return [
         tiny_config("post", head=config.MaskedHead(), **rows, **learned),
         tiny_config(head=config.MaskedHead(bias=False), norm=config.RMSNorm(), tie_embeddings=False, **rows),
         tiny_config("post", head=config.NoHead(), position=config.Rope(), **rows),
         tiny_config("post", head=config.MaskedHead(), shared_blocks=True, n_layers=3, **rows, **learned),
         tiny_config(shared_blocks=True, norm=config.RMSNorm(), qk_norm=True, position=config.Rope()),
-    ]
-
-
-def _published(rope: config.Rope) -> list[ModelConfig]:
-    """What single families have: caps (Gemma 2), a norm for both sub-layers (Falcon), norms without β (ModernBERT)."""
-    capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
-    near: dict[str, Any] = {"windows": (0, 3), "positions": (rope, config.Rope(base=50.0)), "position": rope}
-    return [
         tiny_config("both", head=config.LanguageHead(cap=0.9, factor=0.6), windows=(3, 0), position=rope, **capped),
         tiny_config(attention_sink=True, position=rope, n_heads=4, n_kv_heads=2, d_head=4, windows=(3, 0)),
         tiny_config(attention_sink=True, kind="encoder", position=config.Alibi(), score_cap=5.0),
         tiny_config(parallel=True, shared_norm=True, n_kv_heads=1, position=rope, attention_bias=False),
-        tiny_config(
-            kind="encoder",
-            norm=config.LayerNorm(shift=False),
-            first_norm=False,
-            embedding_norm=True,
-            ffn=config.Gated(activation="gelu"),
-            attention_bias=False,
-            head=config.MaskedHead(dense_bias=False, bias=False),
-            **near,
-        ),
-        tiny_config(
-            "both", d_layer_input=5, block_scale=True, norm=config.RMSNorm(), ffn=config.Gated(), position=rope
-        ),
+        tiny_config(kind="encoder", attention_bias=False, **modern, **near),
+        tiny_config("both", d_layer_input=5, block_scale=True, norm=config.RMSNorm(), ffn=GATED, position=rope),
         tiny_config("both", d_layer_input=7, position=config.Learned(), n_layers=3),
         tiny_config(position=config.Alibi(divided=True), embedding_norm=True, scale_embedding=False, **capped),
     ]
@@ -289,11 +248,10 @@ def latent() -> list[ModelConfig]:
 
 def of_classes() -> list[ModelConfig]:
     """Models that say to which class a text belongs, with and without a layer in front."""
-    layers: tuple[Literal["tanh", "relu"] | None, ...] = ("tanh", "relu", None)
-    heads = [config.ClassHead(labels=("good", "bad", "不知道"), activation=one) for one in layers]
-    places: tuple[Literal["pre", "post"], ...] = ("post", "post", "pre")
+    labels = ("good", "bad", "不知道")
+    heads = [config.ClassHead(labels=labels, activation=one) for one in ("tanh", "relu", None)]
     rest: dict[str, Any] = {"kind": "encoder", "position": config.Learned()}
-    return [tiny_config(place, head=head, **rest) for head, place in zip(heads, places, strict=True)]
+    return [tiny_config("post" if head.activation else "pre", head=head, **rest) for head in heads]
 
 
 SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
@@ -305,44 +263,29 @@ def of_pictures() -> list[ModelConfig]:
     gray = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,))
     color = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
     classes, t5 = config.ClassHead(labels=("cat", "dog", "猫", "none")), config.T5Bias(buckets=8, max_distance=12)
+    normed = {"norm": config.RMSNorm(), "qk_norm": True}
     choices: list[dict[str, Any]] = [
         {"inputs": gray, "head": classes, "position": config.Learned()},
         {"inputs": color, "head": classes, "norm_at": "post", "embedding_norm": True},
-        {
-            "inputs": color,
-            "head": config.NoHead(),
-            "position": config.Rope(),
-            "norm": config.RMSNorm(),
-            "qk_norm": True,
-        },
+        {"inputs": color, "head": config.NoHead(), "position": config.Rope(), **normed},
         {"inputs": gray, "head": classes, "position": t5, "ffn": config.Gated(), **SHARED},
         {"inputs": gray, "head": classes, "position": config.NoPosition(), "norm_at": "both", "attention_bias": False},
         {"inputs": color, "head": classes, "position": config.Learned(), "ffn": EXPERTS[1], "parallel": True},
     ]
-    return [
-        tiny_config(
-            **{"kind": "encoder", "n_vocab": 0, "n_context": one["inputs"].n_patches + 1, **one},
-            tie_embeddings=False,
-            scale_embedding=False,
-        )
-        for one in choices
-    ]
+    rest: dict[str, Any] = {"kind": "encoder", "n_vocab": 0, "tie_embeddings": False, "scale_embedding": False}
+    return [tiny_config(n_context=one["inputs"].n_patches + 1, **rest, **one) for one in choices]
 
 
 def of_strips() -> list[ModelConfig]:
     """Encoder–decoders that read patches of a picture and write words of digits: with and without [CLS]."""
     gray = config.Patches(height=6, width=9, patch=3, channels=1, mean=(0.13,), std=(0.31,), cls=False)
     color = config.Patches(height=8, width=4, patch=2, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
+    t5 = config.T5Bias(buckets=8, max_distance=12)
     choices: list[dict[str, Any]] = [
         {"inputs": gray, "position": config.Learned(), "scale_embedding": False},
         {"inputs": color, "norm_at": "post", "ffn": config.Gated(), "tie_embeddings": False},
-        {
-            "inputs": dataclasses.replace(gray, cls=True),
-            "position": config.T5Bias(buckets=8, max_distance=12),
-            **SHARED,
-        },
+        {"inputs": dataclasses.replace(gray, cls=True), "position": t5, "norm": config.RMSNorm(), **SHARED},
     ]
-    choices[-1]["norm"] = config.RMSNorm()
     rest: dict[str, Any] = {"kind": "encoder_decoder", "n_vocab": 25, "n_encoder_layers": 3, "start_id": 22}
     return [tiny_config(n_context=one["inputs"].n_patches + one["inputs"].cls, **rest, **one) for one in choices]
 
@@ -371,32 +314,19 @@ def without_a_part() -> list[ModelConfig]:
     """
     found = []
     for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
-        broken: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
-        found.append(
-            tiny_config(
-                kind=kind,
-                norm_at=norm_at,
-                qk_norm=n == 0,
-                embedding_norm=n == 3,
-                position=config.Rope() if n % 2 else config.Sinusoidal(),
-                head=config.MaskedHead() if kind == "encoder" else config.LanguageHead(),
-                start_id=0 if kind == "encoder_decoder" else None,
-                **broken,
-            )
-        )
+        own: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
+        own |= {"position": config.Rope()} if n % 2 else {}
+        own |= {"head": config.MaskedHead()} if kind == "encoder" else {}
+        own |= {"start_id": 0} if kind == "encoder_decoder" else {}
+        found.append(tiny_config(norm_at, kind=kind, qk_norm=n == 0, embedding_norm=n == 3, **own))
     return found
 
 
 def describe(config_: ModelConfig) -> str:
     """A name for a test's parameter."""
-    parts = (
-        config_.kind,
-        "-".join(filter(None, (config_.encoder_norm_at, config_.norm_at))),
-        *(type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)),
-        *(["parallel"] if config_.parallel else []),
-        *([] if config_.residual else ["alone"]),
-    )
-    return "-".join(parts)
+    parts: list[str | None] = [config_.kind, config_.encoder_norm_at, config_.norm_at]
+    parts += [type(part).__name__ for part in (config_.position, config_.norm, config_.ffn)]
+    return "-".join(filter(None, [*parts, "parallel" * config_.parallel, "alone" * (not config_.residual)]))
 
 
 def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:

@@ -1,7 +1,5 @@
 """PyTorch's own layers with the weights of our blocks: the reference that shares no code with the package."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

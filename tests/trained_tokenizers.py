@@ -1,7 +1,5 @@
 """Small tokenizers, trained on a few lines."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
@@ -25,35 +23,26 @@ CORPUS = [
 
 def byte_level(pre: str, *, special: str = "<|endoftext|>", size: int = 420) -> Any:
     trained = library.Tokenizer(models.BPE())
-    trained.pre_tokenizer = {
-        "gpt-2": pre_tokenizers.ByteLevel(add_prefix_space=False),
-        "smollm": pre_tokenizers.Sequence(
-            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        ),
-        "llama-bpe": split_by(rules._LLAMA3),
-        "qwen2": split_by(rules._QWEN2),
-        "bloom": split_by(" ?[^(\\s|[.,!?…。，、।۔،])]+"),
-        "falcon": pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Punctuation("contiguous"),
-                pre_tokenizers.ByteLevel(add_prefix_space=False),
-                pre_tokenizers.Digits(individual_digits=False),
-                pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated"),
-            ]
-        ),
-    }[pre]
+    whole, plain = (pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=cuts) for cuts in (True, False))
+
+    def split_by(pattern: str) -> Any:
+        return pre_tokenizers.Split(Regex(pattern), "isolated")
+
+    punctuation, threes = pre_tokenizers.Punctuation("contiguous"), split_by("[0-9][0-9][0-9]")
+    every: dict[str, list[Any]] = {
+        "gpt-2": [whole],
+        "smollm": [pre_tokenizers.Digits(individual_digits=True), whole],
+        "llama-bpe": [split_by(rules._LLAMA3), plain],
+        "qwen2": [split_by(rules._QWEN2), plain],
+        "bloom": [split_by(" ?[^(\\s|[.,!?…。，、।۔،])]+"), plain],
+        "falcon": [punctuation, whole, pre_tokenizers.Digits(individual_digits=False), threes],
+    }
+    steps = every[pre]
+    trained.pre_tokenizer = pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
     trained.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, initial_alphabet=alphabet, special_tokens=[special], show_progress=False
-    )
-    trained.train_from_iterator(CORPUS, trainer)
+    taught: dict[str, Any] = {"initial_alphabet": plain.alphabet(), "special_tokens": [special]}
+    trained.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=size, show_progress=False, **taught))
     return trained
-
-
-def split_by(pattern: str) -> Any:
-    plain = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), plain])
 
 
 def sentencepiece(path: Path, **options: Any) -> Any:

@@ -1,7 +1,5 @@
 """A corpus of made-up sentences, a vocabulary of single bytes, and recipes that train in milliseconds."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -84,13 +82,9 @@ def byte_tokenizer(kind: Kind = "decoder") -> ByteLevel:
         special_tokens={name: 256 + n for n, name in enumerate(STORY_CONTROLS)},
     )
     end = [encoding.encode_single_token(END_OF_TEXT)]
-    match kind:
-        case "encoder":
-            return ByteLevel(encoding, before=end, after=end, mask=MASK)
-        case "encoder_decoder":
-            tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
-            return ByteLevel(encoding, after=end, languages=tags)
-    return ByteLevel(encoding)
+    tags = {language: encoding.encode_single_token(tag) for language, tag in TARGET_TAGS.items()}
+    around: dict[Kind, dict[str, Any]] = {"encoder_decoder": {"after": end, "languages": tags}}
+    return ByteLevel(encoding, **{"encoder": {"before": end, "after": end, "mask": MASK}, **around}.get(kind, {}))
 
 
 OBJECTIVES: dict[Kind, Objective] = {
@@ -98,7 +92,6 @@ OBJECTIVES: dict[Kind, Objective] = {
     "encoder": MaskedToken(tokens=320),
     "encoder_decoder": Translation(tokens=480, repeats={"fr": 1, "zh": 2}),
 }
-
 
 SHORT: dict[str, Any] = {"steps": 12, "peak_rate": 1e-2, "warmup": 3, "decay_steps": 4, "validate_every": 5}
 
@@ -119,13 +112,8 @@ def texts(kind: Kind = "decoder") -> Corpus:
     """English and Chinese sentences in memory."""
     tokenizer = byte_tokenizer(kind)
     parts = {language: split(sentences(language), seed=0) for language in ("en", "zh")}
-    return Corpus(
-        {
-            language: Split(Documents.encode(train, tokenizer), Documents.encode(held_out, tokenizer))
-            for language, (train, held_out) in parts.items()
-        },
-        tokenizer,
-    )
+    both = {name: [Documents.encode(part, tokenizer) for part in made] for name, made in parts.items()}
+    return Corpus({name: Split(train, held_out) for name, (train, held_out) in both.items()}, tokenizer)
 
 
 @functools.cache
@@ -134,11 +122,8 @@ def pairs() -> PairCorpus:
     tokenizer = byte_tokenizer("encoder_decoder")
 
     def both(found: list[Pair]) -> tuple[Documents, Documents]:
-        english = [pair.english for pair in found]
-        return (
-            Documents.encode(english, tokenizer),
-            Documents.encode([pair.translations[0] for pair in found], tokenizer),
-        )
+        english, others = [pair.english for pair in found], [pair.translations[0] for pair in found]
+        return Documents.encode(english, tokenizer), Documents.encode(others, tokenizer)
 
     languages = {}
     for language in ("fr", "zh"):

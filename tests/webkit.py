@@ -3,8 +3,6 @@
 It has no windowless kind, so where there is no screen it is given an Xvfb.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,8 +1,5 @@
 """Where the writing of an SVG file stands: the box of every text, by the widths of Arial's letters."""
 
-from __future__ import annotations
-
-import math
 import re
 import unicodedata
 import xml.etree.ElementTree as ET
@@ -10,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.transforms import Affine2D
 
 _LETTERS = {
     191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 333: "()-`r", 334: "{}", 355: '"', 389: "*", 469: "^",
@@ -17,11 +15,9 @@ _LETTERS = {
     778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "…", 1015: "@",
 }  # fmt: skip
 """Thousandths of the size, as Arial and the fonts of the same widths have them (Liberation Sans, Helvetica)."""
-
 _WIDTHS = {letter: width / 1000 for width, letters in _LETTERS.items() for letter in letters}
 _TALL, _BOLD, _MONO, _OTHER = 0.36, 1.05, 0.6, 0.556
 """Of the size: half a capital, bold writing against plain, a letter of a typewriter, one that is not in the list."""
-
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -78,13 +74,10 @@ def touching(written: Written, apart: float = 2) -> list[str]:
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> float:
     """How deep two rectangles lie in each other (separating axes); negative where they are apart."""
-    least = math.inf
-    for corners in (a, b):
-        for side in (corners[1] - corners[0], corners[2] - corners[1]):
-            axis = side / (np.linalg.norm(side) or 1)
-            p, q = a @ axis, b @ axis
-            least = min(least, min(p.max(), q.max()) - max(p.min(), q.min()))
-    return float(least)
+    sides = np.concatenate([corners[1:3] - corners[:2] for corners in (a, b)])
+    axes = sides / np.maximum(np.linalg.norm(sides, axis=1, keepdims=True), 1e-9)
+    p, q = a @ axes.T, b @ axes.T
+    return float((np.minimum(p.max(0), q.max(0)) - np.maximum(p.min(0), q.min(0))).min())
 
 
 def _boxes(part: ET.Element, frame: np.ndarray) -> Iterator[Box]:
@@ -131,17 +124,11 @@ def _wide(text: str, size: float, is_bold: bool, *, is_mono: bool) -> float:
 
 def _moved(transform: str) -> np.ndarray:
     """``translate`` and ``rotate`` -> a matrix [3, 3]."""
-    frame = np.eye(3)
-    for name, said in re.findall(r"(\w+)\(([^)]*)\)", transform):
+    frame = Affine2D()
+    for name, said in reversed(re.findall(r"(\w+)\(([^)]*)\)", transform)):
         numbers = [float(number) for number in re.split(r"[ ,]+", said.strip())]
         if name == "translate":
-            frame = frame @ _shift(numbers[0], numbers[1])
+            frame.translate(numbers[0], numbers[1])
         else:
-            angle, x, y = math.radians(numbers[0]), *numbers[1:]
-            turn = np.array([(math.cos(angle), -math.sin(angle), 0), (math.sin(angle), math.cos(angle), 0), (0, 0, 1)])
-            frame = frame @ _shift(x, y) @ turn @ _shift(-x, -y)
-    return frame
-
-
-def _shift(x: float, y: float) -> np.ndarray:
-    return np.array([(1.0, 0.0, x), (0.0, 1.0, y), (0.0, 0.0, 1.0)])
+            frame.rotate_deg_around(numbers[1], numbers[2], numbers[0])
+    return frame.get_matrix()

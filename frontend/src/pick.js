@@ -18,6 +18,13 @@ export function pick(value, place, arrays) {
   if ("each" in value) return each(value, place, arrays)
   if ("lengths" in value) return lengths(value, place, arrays)
   if ("scaled" in value) return scaled(value, place, arrays)
+  if ("first" in value) {
+    for (const one of value.first) {
+      const found = pick(one, place, arrays)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
   if ("site" in value) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, Array.isArray(part) ? part.map(one => pick(one, place, arrays)) : pick(part, place, arrays)]))
   return value
 }
@@ -107,11 +114,11 @@ function lengths({ lengths: values, start, end, low, high, log }, place, arrays)
   return { values: made, shape: isPair ? [given.length, 2] : [given.length] }
 }
 
-// From where to where tables hold entries, for each axis. A selection beyond is of another message: one that is yet to
-// come, or the next, which was read while this one was still drawn.
-export function heldBy(value, arrays) {
+// From where to where tables hold entries, for each axis; of several of which the first is taken that has one, the nth. A
+// selection beyond is of another message: one that is yet to come, or the next, which was read while this one was drawn.
+export function heldBy(value, arrays, nth) {
   const found = {}
-  lookUps(value, ({ of, start }, axis, n) => {
+  lookUps(value, nth, ({ of, start }, axis, n) => {
     const from = start?.[axis] ?? 0, size = isObject(of) && "array" in of ? arrays[of.array].shape[n] : n === 0 ? of.length : undefined
     const [low, high] = found[axis] ?? [0, Infinity]
     if (size !== undefined) found[axis] = [Math.max(low, from), Math.min(high, from + size)]
@@ -122,15 +129,15 @@ export function heldBy(value, arrays) {
 // The axes that a value is looked up by.
 export function axesOf(value) {
   const found = new Set()
-  lookUps(value, (table, axis) => found.add(axis))
+  lookUps(value, undefined, (table, axis) => found.add(axis))
   return found
 }
 
-// Every table within a value, with each axis that is not fixed, and its number.
-function lookUps(value, visit) {
-  if (Array.isArray(value)) value.forEach(one => lookUps(one, visit))
+// Every table within a value, with each axis that is not fixed, and its number; of several the nth.
+function lookUps(value, nth, visit) {
+  if (Array.isArray(value)) value.forEach(one => lookUps(one, nth, visit))
   else if (isObject(value)) {
     value.by?.forEach((axis, n) => axis in (value.fixed ?? {}) || visit(value, axis, n))
-    for (const name in value) if (name !== "by" && name !== "start") lookUps(value[name], visit)
+    for (const name in value) if (name !== "by" && name !== "start") lookUps(name === "first" && nth !== undefined ? value.first[nth] : value[name], nth, visit)
   }
 }

@@ -86,9 +86,10 @@ export function draw(made, moves, isMeasured = true) {
 // Which entry of a picture's tables is shown, as a name: the same one has nothing drawn again.
 function entryOf(made, place) {
   const { header } = made
-  if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: Object.entries(heldBy(header, made.arrays)) }
+  if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: [0, 1].map(n => Object.entries(heldBy(header, made.arrays, n))) }
   const { names, held } = made.axes
-  if (held.some(([axis, [from, to]]) => !((place[axis] ?? 0) >= from && (place[axis] ?? 0) < to))) return undefined
+  const isHeld = ranges => ranges.every(([axis, [from, to]]) => (place[axis] ?? 0) >= from && (place[axis] ?? 0) < to)
+  if (!held.some(isHeld)) return undefined
   return names.map(name => place[name]).join(",")
 }
 

@@ -4,8 +4,6 @@ What one attribute changes of another's shows where they meet: windows shorter t
 heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

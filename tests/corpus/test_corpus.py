@@ -1,11 +1,9 @@
 """Statistics over a corpus are those of its texts one by one, however they are batched, ordered or interrupted."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +48,8 @@ def one_by_one(lm: vm.LanguageModel, given: Sequence[Sequence[int]]) -> tuple[An
                 rows.setdefault((layer, head, measure), []).extend(found)
         for layer in range(n_layers):
             acts[layer].append(trace[f"blocks.{layer}.ffn.act"].numpy())
-    means = np.array(
-        [
-            [[np.mean(rows[layer, head, measure]) for measure in MEASURES] for head in range(lm.config.n_heads)]
-            for layer in range(n_layers)
-        ]
-    )
-    return means, acts
+    means = [np.mean(rows[place]) for place in itertools.product(range(n_layers), range(lm.config.n_heads), MEASURES)]
+    return np.reshape(means, (n_layers, lm.config.n_heads, len(MEASURES))), acts
 
 
 def rows_of(pattern: Any, ids: Sequence[int], is_causal: bool) -> dict[str, list[float]]:
@@ -79,10 +72,6 @@ def rows_of(pattern: Any, ids: Sequence[int], is_causal: bool) -> dict[str, list
     return found
 
 
-def means_of(found: Statistics) -> Any:
-    return np.stack([found.heads.mean(measure) for measure in MEASURES], axis=-1)
-
-
 def same(one: Statistics, other: Statistics) -> None:
     """Assert that two passes found the same, to the last bit."""
     assert (one.n_texts, one.n_tokens, one.n_dropped) == (other.n_texts, other.n_tokens, other.n_dropped)
@@ -96,7 +85,7 @@ def test_a_corpus_is_its_texts_one_by_one(config: ModelConfig) -> None:
     lm, given = language_model(config), random_texts(8)
     found = corpus.measure(lm, given, SETTINGS).natural
     means, acts = one_by_one(lm, given)
-    np.testing.assert_allclose(means_of(found), means, atol=2e-6)
+    np.testing.assert_allclose(np.stack([found.heads.mean(measure) for measure in MEASURES], -1), means, atol=2e-6)
     assert found.n_texts == len(given) and found.n_tokens == sum(map(len, given))
     for layer, texts_ in enumerate(acts):
         highest = np.sort(np.stack([act.max(0) for act in texts_]), axis=0)[::-1][: SETTINGS.top].T  # [F, k]
@@ -135,25 +124,18 @@ def test_an_induction_head_is_found_and_a_duplicate_is_something_else() -> None:
     }
 
 
-class Stopped(Exception):
-    pass
-
-
-def stop_after(n_texts: int) -> Any:
-    def watch(so_far: Statistics) -> None:
-        if so_far.n_texts >= n_texts:
-            raise Stopped
-
-    return watch
-
-
 @pytest.mark.parametrize("config", KINDS, ids=describe)
 def test_an_interrupted_pass_finds_what_it_would_have_found(config: ModelConfig, tmp_path: Path) -> None:
     lm, given, partial = language_model(config), random_texts(14), tmp_path / "stats.partial"
     whole = corpus.survey(lm, given, SETTINGS)
     for n_texts in (4, 8):
-        with pytest.raises(Stopped):
-            corpus.measure(lm, given, SETTINGS, partial=partial, watch=stop_after(n_texts))
+
+        def watch(so_far: Statistics, n_texts: int = n_texts) -> None:
+            if so_far.n_texts >= n_texts:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            corpus.measure(lm, given, SETTINGS, partial=partial, watch=watch)
         assert corpus.read(partial).natural.n_texts == n_texts
     numbers: list[int] = []
     resumed = corpus.survey(lm, given, SETTINGS, partial=partial, watch=lambda so_far: numbers.append(so_far.n_texts))
@@ -217,18 +199,13 @@ def test_the_command_is_killed_and_goes_on(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.repeated.sums, expected.repeated.sums)
 
 
-@pytest.fixture
-def ray() -> Iterator[Any]:
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield ray
-    ray.shutdown()
-
-
 @pytest.mark.slow
-def test_two_workers_find_what_one_process_finds(ray: Any) -> None:
+def test_two_workers_find_what_one_process_finds(request: pytest.FixtureRequest) -> None:
     from viz_model.corpus.cluster import on_ray
 
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    request.addfinalizer(ray.shutdown)
     lm, settings = vm.load("story-pre-ln"), Settings(top=4, job_texts=3)
     given = [f"Once upon a time, {name} had {n} cats." for n, name in enumerate(("Tom", "Lily", "Ben", "Sue") * 4)]
     expected = corpus.measure(lm, given, settings)

@@ -1,13 +1,13 @@
 """Gradients are those of autograd through the declarations, and every number of them is worked out by hand."""
 
-from __future__ import annotations
-
 import math
+from typing import Any
 
 import pytest
 import tiers
 import torch
 from tiny_models import (
+    SHARED,
     describe,
     few,
     language_model,
@@ -31,16 +31,8 @@ from viz_model.values.backward import NoRule
 from viz_model.values.leaves import Index
 from viz_model.values.point import Point, Where
 
-MODERN = tiny_config(
-    norm=choices.RMSNorm(),
-    position=choices.Rope(),
-    ffn=choices.Gated(),
-    n_heads=4,
-    n_kv_heads=2,
-    d_head=6,
-    qk_norm=True,
-    attention_bias=False,
-)
+NEW: dict[str, Any] = {"norm": choices.RMSNorm(), "position": choices.Rope(), "ffn": choices.Gated()}
+MODERN = tiny_config(qk_norm=True, attention_bias=False, **NEW, **SHARED)
 DERIVED = [tiny_config("pre"), tiny_config("post"), MODERN, tiny_config(ffn=choices.Dense(activation="gelu"))]
 EVERY = (*variants(), *other_blocks(), *of_classes(), *of_pictures())
 PREDICTING = [one for one in EVERY if one.has_logits or one.classes]
@@ -53,9 +45,8 @@ class Declared:
     def __init__(self, trace: Trace) -> None:
         self.trace, run = trace, trace.whole.reader
         self.length, self.given = run.length, run.given
-        self.weights = {
-            name: one.detach().double().requires_grad_() for name, one in trace.model.named_parameters()
-        }  # fmt: skip
+        named = trace.model.named_parameters()
+        self.weights = {name: one.detach().double().requires_grad_() for name, one in named}
         self.values: dict[str, torch.Tensor] = {}
         for name, site in sites.in_order(trace.config):
             where: dict[Index, Where] = {

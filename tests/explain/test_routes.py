@@ -1,7 +1,5 @@
 """Routes add up to the logit, and a cut measures what an edge carries, on every variant."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from fresh_variants import fresh_configs, installed, looking_configs
@@ -53,12 +51,7 @@ def test_the_whole_of_a_source_is_its_gradient_with_what_was_chosen_held() -> No
     row = (trace["embed.token"] + 0).requires_grad_()
 
     def norm(name: str, x: torch.Tensor) -> torch.Tensor:
-        module = (
-            trace.stack.get_submodule(name.replace(".norm", "_norm"))
-            if name != "final.norm"
-            else trace.stack.final_norm
-        )
-        weights = module.state_dict()  # type: ignore[union-attr]
+        weights = trace.stack.get_submodule(name.replace(".norm", "_norm")).state_dict()
         return weights["weight"] * (x - x.mean(-1, keepdim=True)) / trace[f"{name}.scale"] + weights["bias"]
 
     x = row + trace["embed.position"]
@@ -91,10 +84,9 @@ def test_of_parts_that_the_package_does_not_have() -> None:
 
 def test_places_that_do_not_exist_are_refused() -> None:
     trace = traced(tiny_config("pre"))
-    with pytest.raises(IndexError, match="position 99"):
-        explain.routes(trace, 99)
-    with pytest.raises(IndexError, match="token 999"):
-        explain.routes(trace, token=999)
+    for said, asked in {"position 99": {"position": 99}, "token 999": {"token": 999}}.items():
+        with pytest.raises(IndexError, match=said):
+            explain.routes(trace, **asked)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no logits"):
         explain.routes(traced(tiny_config("pre", kind="encoder", head=choices.NoHead())))
 

@@ -1,19 +1,9 @@
 """The parts of a logit and the terms of a score add up to them, on every variant; each against what it is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
-from tiny_models import (
-    describe,
-    few,
-    language_model,
-    other_blocks,
-    run_both,
-    tiny_config,
-    variants,
-)
+from tiny_models import describe, few, language_model, other_blocks, run_both, tiny_config, variants
 
 from viz_model import explain
 from viz_model.config import ModelConfig
@@ -24,8 +14,6 @@ from viz_model.model.feedforward import Experts
 from viz_model.runs.trace import Trace
 
 OTHERS = [config for config in other_blocks() if config.residual]
-
-
 every = pytest.mark.parametrize("config", [*variants(), *OTHERS], ids=describe)
 
 
@@ -97,11 +85,14 @@ def test_what_cannot_be_asked_is_refused() -> None:
         sums.of_vector(trace, found)
     with pytest.raises(ValueError):
         found.row(Part("segment"))
+    for wrong in ({"layer": 9}, {"head": 9}, {"query": 99}, {"key": -99}):
+        with pytest.raises(IndexError, match=next(iter(wrong))):
+            explain.score(trace, **{**dict.fromkeys(("layer", "head", "query", "key"), 0), **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("config", [*few(), *OTHERS], ids=describe)
 def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) -> None:
-    trace = run_both(language_model(config)).at(config.sides[-1])
+    trace = traced(config)
     found = decompose(trace, 3)
     asked = sums.of_logit(trace, found, 4) if config.has_logits else sums.of_vector(trace, found)
     for at in ("attn", "cross") if config.kind == "encoder_decoder" else ("attn",):
@@ -122,10 +113,7 @@ def test_what_arrives_is_what_the_head_writes_and_is_worth(config: ModelConfig) 
         assert reads.lengths[one] == reads.lengths.max()
 
 
-every_score = pytest.mark.parametrize("config", [*variants(), *other_blocks()], ids=describe)
-
-
-@every_score
+@pytest.mark.parametrize("config", [*variants(), *other_blocks()], ids=describe)
 def test_a_score_is_the_sum_of_its_terms(config: ModelConfig) -> None:
     trace = traced(config)
     kinds: tuple[scores.At, ...] = ("attn", "cross") if trace.stack.block(0).cross is not None else ("attn",)
@@ -161,15 +149,6 @@ def test_a_term_is_the_product_of_what_two_writers_leave_in_query_and_key() -> N
     (term,) = [t for t in found.terms if t.writers == (Part("head", 0, 1, "attn"), Part("ffn", 0))]
     assert term.value == pytest.approx(expected, abs=1e-5)
     assert [abs(t.value) for t in found.terms] == sorted((abs(t.value) for t in found.terms), reverse=True)
-
-
-def test_scores_that_do_not_exist_are_refused() -> None:
-    trace = traced(tiny_config("pre"))
-    right = {"layer": 0, "head": 0, "query": 0, "key": 0}
-    for name, wrong in (("layer", 9), ("head", 9), ("query", 99), ("key", -99)):
-        asked = right | {name: wrong}
-        with pytest.raises(IndexError, match=name):
-            explain.score(trace, layer=asked["layer"], head=asked["head"], query=asked["query"], key=asked["key"])
 
 
 def test_long_texts_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

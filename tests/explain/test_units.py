@@ -1,11 +1,11 @@
 """Lenses and samples that are shipped are of the shipped weights, and what raw runs and least squares give."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,10 @@ from viz_model.explain import __main__ as command
 from viz_model.explain.fitted import FILE as LENS
 from viz_model.explain.fitted import FittedLens, agreement, digest
 from viz_model.explain.fitted import shipped as shipped_lens
-from viz_model.explain.sample import BINS, FILE, WINDOW, UnitSample, beside, shipped
+from viz_model.explain.sample import BINS, FILE, WINDOW, beside, shipped
 
 NAMES = ("story-alibi", "story-modern", "story-moe", "story-next", "story-none", "story-post-ln", "story-pre-ln")
-
-
 TEXT = "Tom had a cat and a dog. The cat and the"
-
-
-def found(name: str) -> UnitSample:
-    sample = shipped(vm.load(name).model, name)
-    assert sample is not None
-    return sample
 
 
 def texts(n: int = 30, length: int = 16, seed: int = 1) -> list[list[int]]:
@@ -42,7 +34,9 @@ def texts(n: int = 30, length: int = 16, seed: int = 1) -> list[list[int]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
-    lm, sample, layer, head = vm.load(name), found(name), 3 if name == "story-next" else 2, 3
+    lm, layer, head = vm.load(name), 3 if name == "story-next" else 2, 3
+    sample = shipped(lm.model, name)
+    assert sample is not None
     unit = explain.unit(lm.trace(TEXT), layer, head=head)
     for text, query, key, value in zip(
         *(sample[f"heads.{part}"][layer, head][:3].tolist() for part in ("text", "query", "key", "value")), strict=True
@@ -52,10 +46,8 @@ def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
         others = pattern.tril(-1)
         assert float(others[:, 1:].max()) == pytest.approx(value, abs=2e-3)
     context = unit.contexts(1)[0]
-    assert (
-        context.values.sum() == pytest.approx(1, abs=1e-5)
-        and context.key == int(context.values[1 : context.at].argmax()) + 1
-    )
+    assert context.values.sum() == pytest.approx(1, abs=1e-5)
+    assert context.key == int(context.values[1 : context.at].argmax()) + 1
     values = sample["heads.value"][layer, head]
     assert (values[:-1] >= values[1:]).all()
     rows = sample.some(40)
@@ -71,17 +63,13 @@ def test_a_shipped_head_is_what_raw_runs_give(name: str) -> None:
     assert float(raw.max()) == pytest.approx(float(sample["3.value"][40, 0]), rel=2e-3)
     assert int(raw.argmax()) == int(sample["3.position"][40, 0])
     own, near = sample["heads.roles"][layer, head], unit.alike(1)[0]
-    assert near.distance == pytest.approx(float((found(near.model)["heads.roles"][near.layer, near.head] - own).norm()))
-
-
-def test_what_it_writes_is_read_by_the_table() -> None:
-    trace = vm.load("story-pre-ln").trace(TEXT)
-    up, down = explain.unit(trace, 1, neuron=30).writes()
-    logits = trace.stack.block(1).ffn.down.weight[:, 30] @ trace.model.unembedding.weight.T
-    assert [up[0][1], down[0][1]] == pytest.approx([float(logits.max()), float(logits.min())], rel=1e-5)
-    up, _ = explain.unit(trace, 1, head=2).writes(3)
-    logits = trace["blocks.1.attn.head_out"][2, 3] @ trace.model.unembedding.weight.T
-    assert up[0][1] == pytest.approx(float(logits.max()), rel=1e-4)
+    theirs = shipped(vm.load(near.model).model, near.model)
+    assert theirs is not None
+    assert near.distance == pytest.approx(float((theirs["heads.roles"][near.layer, near.head] - own).norm()))
+    # What it writes, read by the table of tokens.
+    up, down = explain.unit(lm.trace(TEXT), 3, neuron=30).writes()
+    logits = lm.model.stack("decoder").block(3).ffn.down.weight[:, 30] @ lm.model.unembedding.weight.T
+    assert [up[0][1], down[0][1]] == pytest.approx([float(logits.max()), float(logits.min())], rel=1e-4)
 
 
 def test_every_figure_of_a_small_sample_is_exact() -> None:
@@ -163,9 +151,7 @@ def test_what_cannot_be_asked() -> None:
         explain.sample_units(language_model(tiny_config(kind="encoder", head=choices.MaskedHead())), texts())
     with pytest.raises(ValueError, match="decoder"):
         explain.unit(run_both(language_model(tiny_config(kind="encoder"))), 0, head=0)
-    both: Any = {"head": 0, "neuron": 0}
-    wrong: Any
-    for wrong in ({}, both):
+    for wrong in (dict[str, Any](), {"head": 0, "neuron": 0}):
         with pytest.raises(ValueError, match="either head= or neuron="):
             explain.unit(trace, 0, **wrong)
     with pytest.raises(IndexError, match="neuron 40"):
@@ -193,19 +179,16 @@ def test_the_shipped_lens_reads_more_than_the_plain_one(name: str) -> None:
     fitted = shipped_lens(lm.model, name)
     assert fitted is not None and fitted.maps.shape == (lm.config.n_layers, lm.config.d_model + 1, lm.config.d_model)
     assert (BUNDLED / name / LENS).stat().st_size < 800_000
-    ids = [
-        lm.tokenizer.encode(text)[:128] for text in ("Tom had a cat. The cat was small.", "从前有一只小猫，它很高兴。")
-    ]
-    plain, own = agreement(lm, ids, fitted)
+    ids = map(lm.tokenizer.encode, ("Tom had a cat. The cat was small.", "从前有一只小猫，它很高兴。"))
+    plain, own = agreement(lm, [*ids], fitted)
     assert all(better < worse for better, worse in zip(own.bits, plain.bits, strict=True))
     figures = json.loads((BUNDLED / name / "lens.json").read_text())
     card = (BUNDLED / name / "README.md").read_text(encoding="utf-8")
     for language, both in figures.items():
         for layer, (agree, bits) in enumerate(zip(both["fitted"]["agree"], both["fitted"]["bits"], strict=True)):
-            before = (
-                f"{both['plain']['agree'][layer]:.1%} | {agree:.1%} | {both['plain']['bits'][layer]:.2f} | {bits:.2f}"
-            )
-            assert f"| {language} | {layer} | {before} |" in card
+            before = both["plain"]["agree"][layer], both["plain"]["bits"][layer]
+            row = f"{before[0]:.1%} | {agree:.1%} | {before[1]:.2f} | {bits:.2f}"
+            assert f"| {language} | {layer} | {row} |" in card
 
 
 def test_a_lens_is_of_its_weights(tmp_path: Path) -> None:
@@ -231,37 +214,18 @@ def test_what_has_no_lens_says_so() -> None:
     assert explain.lens(run_both(vm.load("story-pre-ln")), 0).shape == (7, 8192)
 
 
-def test_the_command_writes_maps_figures_and_a_section_of_the_card(tmp_path: Path) -> None:
-    class Few:
-        languages = ("en",)
-
-        def step(self, step: int) -> object:
-            return type("Rows", (), {"ids": torch.randint(8000, (2, 40))})
-
-        def held_out(self, language: str) -> list[object]:
-            return [self.step(0)]
-
+def test_the_command_writes_files_and_sections_of_the_card(tmp_path: Path) -> None:
+    rows = SimpleNamespace(ids=torch.randint(8000, (2, 100)))
+    few: Any = SimpleNamespace(languages=("en",), step=lambda step: rows, held_out=lambda language: [rows])
     for file in ("config.json", "model.safetensors", "README.md"):
-        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
+        shutil.copy(BUNDLED / "story-pre-ln" / file, tmp_path)
     before = (tmp_path / "README.md").read_text()
-    figures = command.write(tmp_path, Few(), steps=3, measured=1)  # type: ignore[arg-type]
+    figures = command.write(tmp_path, few, steps=3, measured=1)
     assert json.loads((tmp_path / "lens.json").read_text()) == json.loads(json.dumps(figures))
     after = (tmp_path / "README.md").read_text()
     assert after.count("## A fitted lens") == before.count("## A fitted lens") == 1 and after != before
     assert after.partition("## What it writes")[2] == before.partition("## What it writes")[2]
-
-
-def test_the_command_writes_the_sample_and_a_section_of_the_card(tmp_path: Path) -> None:
-    class Few:
-        languages = ("en",)
-
-        def held_out(self, language: str) -> list[object]:
-            return [type("Rows", (), {"ids": torch.randint(8000, (2, 100))})]
-
-    for file in ("config.json", "model.safetensors", "README.md"):
-        (tmp_path / file).write_bytes((BUNDLED / "story-pre-ln" / file).read_bytes())
-    sample = command.sample(tmp_path, Few())  # type: ignore[arg-type]
-    assert sample.n_texts == 4 and (tmp_path / FILE).is_file()
+    assert command.sample(tmp_path, few).n_texts == 4 and (tmp_path / FILE).is_file()
     card = (tmp_path / "README.md").read_text()
     assert card.count("## What its heads and neurons do") == 1 and "holds 4 texts of 48 tokens" in card
     assert "## A fitted lens" in card and "en: 4)" in card

@@ -1,7 +1,5 @@
 """Small lessons to be read, and a place to read them in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,9 +1,8 @@
 """The answer to a question is what the run says: compared with the values themselves."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,8 @@ import viz_model as vm
 from viz_model.app.lessons import shelf
 from viz_model.lessons import answers
 from viz_model.lessons.answers import is_right
-from viz_model.lessons.keys import Answer, answer
+from viz_model.lessons.keys import answer
 from viz_model.lessons.lesson import Lesson
-from viz_model.lessons.questions import CellKey, ChoiceKey, NumberKey
 from viz_model.lessons.source import LessonError
 from viz_model.runs.trace import Trace
 
@@ -28,20 +26,9 @@ def trace() -> Trace:
     return vm.load("story-pre-ln").trace(TEXT)
 
 
-def found(given: Lesson, on: str = "en") -> Answer:
-    return answer(given, 0, on, "en", shelf.run)
-
-
-def choice(given: Lesson) -> ChoiceKey:
-    key = found(given).key
-    assert isinstance(key, ChoiceKey)
-    return key
-
-
-def number(given: Lesson, on: str = "en") -> float:
-    key = found(given, on).key
-    assert isinstance(key, NumberKey)
-    return key.value
+def found(given: Lesson) -> Any:
+    """The key of its one question."""
+    return answer(given, 0, "en", "en", shelf.run).key
 
 
 @pytest.mark.parametrize(
@@ -49,39 +36,42 @@ def number(given: Lesson, on: str = "en") -> float:
     [("sum", np.sum), ("mean", np.mean), ("largest", np.max), ("length", np.linalg.norm), ("count", np.size)],
 )
 def test_what_is_taken_of_a_row(take: str, expected: object, trace: Trace) -> None:
-    assert number(lesson()) == pytest.approx(float(trace["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7)
+    assert found(lesson()).value == pytest.approx(float(trace["blocks.1.attn.pattern"][2, -1, 0]), abs=1e-7)
     asked = asking(
         kind='"number"', value='"blocks.last.ffn.act"', at='{token = "cat"}', take=f'"{take}"', tolerance="1"
     )
     row = trace["blocks.3.ffn.act"][1].double().numpy()
-    assert number(asked) == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
+    assert found(asked).value == pytest.approx(float(expected(row)), rel=1e-6)  # type: ignore[operator]
 
 
 def test_choices_among_heads_layers_and_guesses(trace: Trace) -> None:
-    head = choice(
-        asking(kind='"choice"', among='"heads"', value='"blocks.2.attn.pattern"', at='{query = "last", key = "first"}')
-    )
+    lines = {"kind": '"choice"', "among": '"heads"', "value": '"blocks.2.attn.pattern"'}
+    head = found(asking(**lines, at='{query = "last", key = "first"}'))
     assert head.right == (str(int(trace["blocks.2.attn.pattern"][:, -1, 0].argmax())),)
     lines = {"kind": '"choice"', "among": '"layers"', "value": '"blocks.*.resid.out"', "take": '"length"'}
-    layer = choice(asking(**lines, at='{token = "cat"}', which='"smallest"'))
+    layer = found(asking(**lines, at='{token = "cat"}', which='"smallest"'))
     lengths = [float(trace[f"blocks.{n}.resid.out"][1].norm()) for n in range(4)]
     assert layer.right == (str(int(np.argmin(lengths))),) and layer.values == pytest.approx(lengths, rel=1e-5)
-    guess = choice(asking(kind='"choice"', among='"guesses"'))
+    guess = found(asking(kind='"choice"', among='"guesses"'))
     assert guess.right == (str(trace.next_tokens(k=1)[0][0].id),) and len(guess.options) == 5
 
 
+AMONG_RUNS = """question.kind = "choice"
+question.among = "runs"
+question.value = "blocks.1.attn.pattern"
+question.at = { head = 3, query = "last" }
+question.take = "largest"
+[[step.question.run]]
+view = ""
+label = "plain"
+[[step.question.run]]
+view = "edits=no-scale"
+label = "changed"
+"""
+
+
 def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> None:
-    text = (
-        TOP
-        + STEP.replace("head=2", "head=2&edits=no-scale")
-        + (
-            '[step.question]\nkind = "choice"\namong = "runs"\nvalue = "blocks.1.attn.pattern"\n'
-            'at = { head = 3, query = "last" }\ntake = "largest"\n'
-            '[[step.question.run]]\nview = ""\nlabel = "plain"\n'
-            '[[step.question.run]]\nview = "edits=no-scale"\nlabel = "changed"\n'
-        )
-    )
-    key = choice(lesson(text))
+    key = found(lesson(TOP + STEP.replace("head=2", "head=2&edits=no-scale") + AMONG_RUNS))
     lm = vm.load("story-pre-ln")
     runs = [lm.trace(TEXT), lm.trace(TEXT, edits=vm.edits.parse("no-scale"))]
     expected = [float(run["blocks.1.attn.pattern"][3, -1].max()) for run in runs]
@@ -89,9 +79,8 @@ def test_a_choice_among_runs_compares_them_without_the_steps_own_changes() -> No
 
 
 def test_a_cell_is_the_largest_that_counts(trace: Trace) -> None:
-    key = found(asking(kind='"cell"', value='"blocks.1.attn.pattern"', at="{head = 3}", without='["first"]')).key
+    key = found(asking(kind='"cell"', value='"blocks.1.attn.pattern"', at="{head = 3}", without='["first"]'))
     pattern = trace["blocks.1.attn.pattern"][3].numpy().copy()
-    assert isinstance(key, CellKey)
     assert np.isnan(key.values).sum() == len(trace) * (len(trace) - 1) / 2
     pattern[:, 0] = 0
     row, column = np.unravel_index(pattern.argmax(), pattern.shape)
@@ -111,12 +100,10 @@ def test_what_teachers_are_told_to_ask_can_be_asked() -> None:
         said = dict(each.split(" = ", 1) for each in more if " = " in each)
         if ".cross." in value:
             continue
-        if ".*." in value:
-            kind = {"kind": '"choice"', "among": '"layers"'}
-        else:
-            kind = {"kind": '"number"', "tolerance": "1"}
+        among = {"kind": '"choice"', "among": '"layers"'}
+        kind = among if ".*." in value else {"kind": '"number"', "tolerance": "1"}
         at = {} if "at" in said or "ids" in value else {"at": '{ head = 3, query = "last", key = "cat" }'}
-        assert found(asking(**{**kind, **at, **said, "value": value})).key is not None, value
+        assert found(asking(**{**kind, **at, **said, "value": value})) is not None, value
 
 
 OWN_OPTIONS = """question.kind = "choice"
@@ -130,7 +117,7 @@ right = true
 
 
 def test_a_choice_among_options_of_the_teachers_own() -> None:
-    key = choice(lesson(TOP + STEP + OWN_OPTIONS))
+    key = found(lesson(TOP + STEP + OWN_OPTIONS))
     assert [option.label for option in key.options] == ["a sum", "a share"] and key.right == ("1",)
     assert is_right(key, "1") and not is_right(key, "0")
     for wrong, why in (("right = true", "none is right"), ('[[step.question.option]]\nlabel = { en = "a sum"', "two")):

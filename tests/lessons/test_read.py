@@ -1,7 +1,5 @@
 """A lesson that is wrong is refused, with the line and the reason; those that come with the package are right."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

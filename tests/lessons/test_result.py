@@ -1,11 +1,9 @@
 """What is handed in: a file that people read, that spreadsheets write again, and that shows when it was changed."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io
-from html.parser import HTMLParser
+import re
 
 import numpy as np
 import pytest
@@ -68,21 +66,6 @@ def test_what_is_no_result_is_told(text: str, reason: str) -> None:
         result.read(text)
 
 
-class Tags(HTMLParser):
-    """The tags of a file."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        assert not any(name in ("src", "href") or name.startswith("on") for name, _ in attrs), (
-            "nothing is fetched or run"
-        )
-
-
 @pytest.mark.parametrize(("language", "size"), [("en", "A4"), ("zh", "letter")])
 def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
     drawn = 0
@@ -91,9 +74,8 @@ def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
         worksheet, key = paper.worksheet(made), paper.answer_key(made)
         assert f"size: {size};" in worksheet and f'lang="{language}"' in key
         for sheet in (worksheet, key):
-            tags = Tags(sheet).tags
-            assert not {"script", "img", "iframe", "link"} & {*tags}
-            assert tags.count("section") == len(lesson.steps) and "{{" not in sheet
+            assert not re.search(r"<(script|img|iframe|link)\b|<[^>]*\s(src|href|on\w+)=", sheet), "nothing is fetched"
+            assert sheet.count("<section") == len(lesson.steps) and "{{" not in sheet
         for found in made.answers:
             match found.key:
                 case NumberKey() | ChoiceKey() | CellKey():
@@ -103,7 +85,7 @@ def test_every_lesson_can_be_printed(language: str, size: paper.Size) -> None:
             if isinstance(found.key, ChoiceKey):
                 assert all(f"<li>{html.escape(option.label)}</li>" in worksheet for option in found.key.options)
         pictures = sum(isinstance(found.key, ChoiceKey | CellKey) for found in made.answers)
-        assert Tags(key).tags.count("svg") == pictures
+        assert key.count("<svg") == pictures
     assert drawn > 10
 
 
@@ -140,9 +122,7 @@ def test_how_a_step_comes_out(given: Given, expected: str) -> None:
 def test_an_explanation_is_kept_and_cells_and_options_are_said_by_name() -> None:
     assert outcome(FreeKey(), Given(("because",))) == "kept" and outcome(FreeKey(), Given()) == "open"
     assert outcome(None, Given()) == "passed"
-    assert (
-        answers.told(CHOICE) == "·dog" and answers.said(CELL, "0.1") == "a → b" and answers.said(CELL, "9.9") == "9.9"
-    )
+    assert [answers.told(CHOICE), answers.said(CELL, "0.1"), answers.said(CELL, "9.9")] == ["·dog", "a → b", "9.9"]
 
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=30)

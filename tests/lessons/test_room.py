@@ -1,7 +1,5 @@
 """A room of a class: who may see and do what, how much it holds, and that nothing of it stays."""
 
-from __future__ import annotations
-
 import csv
 import io
 

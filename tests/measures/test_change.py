@@ -1,7 +1,5 @@
 """Two runs compared: divergence and entropy against PyTorch's own, vectors, and heads that are off."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Masks to try: which are offered, what they hide, and that a run under one is what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -42,31 +40,20 @@ def test_the_simple_masks_are_the_textbooks() -> None:
     everybody, past = torch.ones(6, 6).bool(), torch.ones(6, 6).tril().bool()
     for side in SIDES:
         assert built(MaskChoice("none"), side).equal(everybody) and built(MaskChoice("causal"), side).equal(past)
+        for length, kept in ((1, 1), (2, 1), (6, 4)):  # padding hides the end, but never everything
+            visible = built(MaskChoice("padding", n_padding=2), side, length)
+            assert not visible[:, kept:].any() and masks.blind(visible) == ()
+            assert visible[:, :kept].equal(masks.simple(side, length)[:, :kept])
     assert masks.simple("encoder", 6).equal(everybody) and masks.simple("decoder", 6).equal(past)
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("length", [1, 2, 6])
-def test_padding_hides_the_end_from_everybody_but_never_everything(side: Side, length: int) -> None:
-    visible = built(MaskChoice("padding", n_padding=2), side, length)
-    kept = max(1, length - 2)
-    assert not visible[:, kept:].any()
-    assert visible[:, :kept].equal(masks.simple(side, length)[:, :kept])
-    assert masks.blind(visible) == ()
-
-
-@pytest.mark.parametrize("side", SIDES)
-def test_a_window_with_global_tokens(side: Side) -> None:
+def test_windows_with_global_tokens_and_masks_that_are_drawn(side: Side) -> None:
     local, both = built(MaskChoice("window", size=2), side), built(MaskChoice("global", size=2, chosen=(1, 40)), side)
-    for q in range(6):
-        for k in range(6):
-            near = abs(q - k) < 2 and (side == "encoder" or k <= q)
-            assert local[q, k] == near
-            assert both[q, k] == ((near or 1 in (q, k)) and (side == "encoder" or k <= q))
-
-
-@pytest.mark.parametrize("side", SIDES)
-def test_drawing_turns_cells_over_and_names_the_rows_that_see_nothing(side: Side) -> None:
+    for q, k in np.ndindex(6, 6):
+        near = abs(q - k) < 2 and (side == "encoder" or k <= q)
+        assert local[q, k] == near
+        assert both[q, k] == ((near or 1 in (q, k)) and (side == "encoder" or k <= q))
     drawn = built(MaskChoice("drawn", flipped=((0, 0), (4, 5), (9, 9))), side)
     assert (drawn != masks.simple(side, 6)).nonzero().tolist() == [[0, 0], [4, 5]]
     assert masks.blind(drawn) == ((0,) if side == "decoder" else ())
@@ -149,20 +136,14 @@ def test_edits_hold_where_a_token_is_covered(edit: vm.edits.Edit) -> None:
         torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=1e-4)
 
 
-def test_a_mask_of_attention_holds_when_tokens_are_covered() -> None:
+def test_a_mask_of_attention_holds_when_tokens_are_covered_and_a_typed_mask_is_not_asked_about() -> None:
     lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
+    assert covering.cover(lm.trace(ids=[3, MASK, 4]), range(3), MASK).positions.tolist() == [0, 2]
     alone = torch.eye(5, dtype=torch.bool)
     found = covering.cover(lm.trace(ids=[3, 1, 4, 1, 5], mask=alone), [2], MASK)
     expected = lm.trace(ids=[3, 1, MASK, 1, 5], mask=alone)["probs"][2, 4]
     assert np.exp(-found.nats[0]) == pytest.approx(float(expected), rel=1e-4)
     assert found.nats[0] != pytest.approx(covering.cover(lm.trace(ids=[3, 1, 4, 1, 5]), [2], MASK).nats[0], rel=1e-3)
-
-
-def test_a_typed_mask_is_not_asked_about() -> None:
-    lm = language_model(tiny_config(kind="encoder", head=config.MaskedHead()))
-    trace = lm.trace(ids=[3, MASK, 4])
-    assert covering.cover(trace, range(3), MASK).positions.tolist() == [0, 2]
-    assert covering.cover(trace, [1], MASK).positions.tolist() == []
 
 
 def test_the_text_itself_is_without_control_tokens_and_its_parts_hold_every_position_once() -> None:

@@ -1,7 +1,5 @@
 """What parts declare is what the forward pass does: weights, shapes, every cell, for every variant and fresh ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterator

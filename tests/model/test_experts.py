@@ -1,7 +1,5 @@
 """Experts: who is chosen, what is written, and that training computes the same."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 
@@ -9,7 +7,6 @@ import fresh_variants
 import pytest
 import torch
 from tiny_models import EXPERTS, close, language_model, random_model, run_both, tiny_config
-from tiny_models import language_model as loaded
 
 from viz_model.config import ConfigError, Dense, Experts, ModelConfig
 from viz_model.runs.edits import AblateHead, Edit, FlipMask, NoPosition, ShuffleTokens, Skip
@@ -26,9 +23,8 @@ def test_training_writes_what_a_run_writes_and_learns_the_same(ffn: Experts) -> 
     gradients = []
     for training in (True, False):
         out = block.train(training)(x)
-        learned = [
-            weight for name, weight in block.named_parameters() if not name.startswith("choice")
-        ]  # by no gradient
+        named = block.named_parameters()
+        learned = [weight for name, weight in named if not name.startswith("choice")]  # which no gradient teaches
         gradients.append((out, *torch.autograd.grad(out.square().sum(), [x, *learned])))
     for found, expected in zip(*gradients, strict=True):
         torch.testing.assert_close(found, expected)
@@ -36,7 +32,7 @@ def test_training_writes_what_a_run_writes_and_learns_the_same(ffn: Experts) -> 
 
 @every
 def test_the_largest_are_chosen_and_weighted_as_the_config_says(ffn: Experts) -> None:
-    trace = run_both(loaded(tiny_config(ffn=ffn)))
+    trace = run_both(language_model(tiny_config(ffn=ffn)))
     router, chosen = trace["blocks.0.ffn.router"], trace["blocks.0.ffn.chosen"]
     probs = router.sigmoid() if ffn.softmax == "sigmoid" else router.softmax(-1)
     close(trace["blocks.0.ffn.probs"], probs)
@@ -117,15 +113,12 @@ def test_the_cache_changes_nothing(n: int, pieces: list[int]) -> None:
 
 @pytest.mark.parametrize("n", range(N))
 def test_padding_is_not_seen_on_either_side(n: int) -> None:
-    config_ = looking(n)
-    model = language_model(config_).model
-    short, long = torch.tensor([[5, 6, 5, 8]]), torch.tensor([[5, 6, 5, 8, 1, 5, 1], [7, 2, 2, 9, 9, 1, 3]])
-    target = torch.tensor([[0, 3, 0]]) if config_.kind == "encoder_decoder" else None
-    both = None if target is None else target.expand(2, -1)
-    padding = torch.tensor([[False] * 4 + [True] * 3, [False] * 7])
-    rows = slice(None) if target is not None else slice(4)
-    found = model(long, both, padding=padding)
-    close(found[:1, rows], model(short, target))
+    model = language_model(looking(n)).model
+    long, padding = torch.tensor([[5, 6, 5, 8, 1, 5, 1], [7, 2, 2, 9, 9, 1, 3]]), torch.zeros(2, 7, dtype=torch.bool)
+    padding[0, 4:] = True
+    target = torch.tensor([[0, 3, 0]]) if model.config.kind == "encoder_decoder" else None
+    found = model(long, None if target is None else target.expand(2, -1), padding=padding)
+    close(found[:1, : 4 if target is None else 3], model(long[:1, :4], target))
     close(found[1:], model(long[1:], target))
 
 
@@ -141,8 +134,7 @@ EDITS: list[tuple[Edit, ...]] = [
 @pytest.mark.parametrize("n", range(N))
 @pytest.mark.parametrize("edits", EDITS)
 def test_interventions_are_made_in_either_kind_of_run(n: int, edits: tuple[Edit, ...]) -> None:
-    everything, stream = run(looking(n), "everything", edits), run(looking(n), "stream", edits)
-    rows = run(looking(n), "stream", edits)
+    everything, stream, rows = (run(looking(n), keep, edits) for keep in ("everything", "stream", "stream"))
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
         close(rows.row(name, 3), everything[name].select(int(everything.site(name).has_heads), 3))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
-from tiny_models import close, describe, language_model, mixed, other_blocks, random_model, tiny_config
+from tiny_models import SHARED, close, describe, language_model, mixed, other_blocks, random_model, tiny_config
 from torch import Tensor
 from torch.nn import functional as F
 from transformers import Wav2Vec2BertConfig
@@ -19,7 +18,7 @@ from viz_model.config import Attending, DeltaNet, ModelConfig, NoPosition, Relat
 from viz_model.model import deltanet, masks, ops, sites
 from viz_model.model.attention import Attention, Given
 from viz_model.model.deltanet import in_chunks, token_by_token
-from viz_model.model.tap import NO_TAP, Tap
+from viz_model.model.tap import NO_TAP
 from viz_model.model.transformer import Transformer
 from viz_model.topics.architectures import parameters
 
@@ -62,17 +61,21 @@ def test_a_strong_decay_does_not_underflow() -> None:
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
 
 
-class Watching:
-    """A tap that changes nothing, and so has every state formed."""
+class Listener:
+    """A tap that only notes names, and so has every state formed; where asked the pattern, so that nothing is fused."""
+
+    def __init__(self, names: list[str], prefix: str = "", formed: str = "") -> None:
+        self.names, self.prefix, self.formed = names, prefix, formed
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
+        self.names.append(self.prefix + name)
         return value
 
-    def at(self, prefix: str) -> Tap:
-        return self
+    def at(self, prefix: str) -> Listener:
+        return Listener(self.names, f"{self.prefix}{prefix}.", self.formed)
 
     def changes(self, name: str) -> bool:
-        return False
+        return name == self.formed
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -82,7 +85,7 @@ def test_a_run_that_nobody_watches_ends_as_one_that_is_watched(padded: bool, mon
     ids = torch.arange(2 * 40).view(2, 40) % model.config.n_vocab
     padding = torch.zeros(2, 40, dtype=torch.bool)
     padding[1, 30:] = padded
-    watched = model(ids, padding=padding, tap=Watching())
+    watched = model(ids, padding=padding, tap=Listener([]))
     calls = []
     monkeypatch.setattr(deltanet, "token_by_token", lambda *_: calls.append("token by token"))
     alone = model(ids, padding=padding)
@@ -90,38 +93,25 @@ def test_a_run_that_nobody_watches_ends_as_one_that_is_watched(padded: bool, mon
     torch.testing.assert_close(alone[~padding], watched[~padding], atol=1e-5, rtol=1e-5)
 
 
-class Steps(Watching):
-    """A tap that has the pattern formed, so that nothing is fused."""
-
-    def changes(self, name: str) -> bool:
-        return name == "pattern"
-
-
-def _model(**changes: Any) -> Transformer:
-    return random_model(tiny_config(attention_sink=True, n_heads=4, n_kv_heads=2, d_head=6, **changes))
-
-
 def test_attention_with_a_sink_is_that_of_gpt_oss() -> None:
     reference = pytest.importorskip("transformers.models.gpt_oss.modeling_gpt_oss").eager_attention_forward
-    stack = _model(position=NoPosition()).stack("decoder")
+    stack = random_model(tiny_config(attention_sink=True, position=NoPosition(), **SHARED)).stack("decoder")
     attn, scheme = stack.block(0).attn, stack.position_of(0)
     x = torch.randn(2, 7, attn.q.in_features, generator=torch.Generator().manual_seed(0))
     q, k, v = attn.queries(x, scheme), attn.keys(x, scheme), attn.values(x)
     causal = ops.additive(masks.causal(7, 7))[None, None]
     own = SimpleNamespace(sinks=attn.sink, num_key_value_groups=2, training=False)
     theirs, weights = reference(own, q, k, v, causal, attn.scale)
-    for tap in (NO_TAP, Steps()):
+    for tap in (NO_TAP, Listener([], formed="pattern")):
         torch.testing.assert_close(attn(x, Given(scheme), tap), attn.o(theirs.flatten(-2)))
     masked = ops.scores(q, ops.share_heads(k, 4), attn.scale) + causal
     torch.testing.assert_close(ops.pattern(masked, attn.beside), weights)
     assert (weights.sum(-1) < 1).all() and weights.sum(-1).min() < 0.9
 
 
-LENGTH = 7
-
-
-def pair(kind: str) -> tuple[Transformer, Wav2Vec2BertSelfAttention]:
-    """Our first layer and theirs with the same weights."""
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+@torch.no_grad()
+def test_attention_is_that_of_transformers(kind: str) -> None:
     config = tiny_config(kind=kind, position=RelativeKey(), n_heads=3)
     reach = config.n_context - 1
     theirs: Wav2Vec2BertSelfAttention = Wav2Vec2BertSelfAttention(  # type: ignore[no-untyped-call]
@@ -134,40 +124,24 @@ def pair(kind: str) -> tuple[Transformer, Wav2Vec2BertSelfAttention]:
             attn_implementation="eager",  # type: ignore[call-arg]
         )
     ).eval()
-    model = random_model(config)
-    stack = model.stack(config.sides[0])
-    attention: Attention = stack.block(0).attn
-    with torch.no_grad():
-        for letter, own in (("q", attention.q), ("k", attention.k), ("v", attention.v), ("out", attention.o)):
-            getattr(theirs, f"linear_{letter}").load_state_dict(own.state_dict())
-        theirs.distance_embedding.weight.copy_(stack.position.get_parameter("distances.weight"))
-    return model, theirs
+    stack = random_model(config).stack(config.sides[0])
+    attn: Attention = stack.block(0).attn
+    for letter, own in (("q", attn.q), ("k", attn.k), ("v", attn.v), ("out", attn.o)):
+        getattr(theirs, f"linear_{letter}").load_state_dict(own.state_dict())
+    theirs.distance_embedding.weight.copy_(stack.position.get_parameter("distances.weight"))
+    x = torch.randn(2, 7, config.d_model, generator=torch.Generator().manual_seed(3))
+    mask = None if kind == "encoder" else ops.additive(masks.causal(7, 7))
+    expected, pattern = theirs(x, attention_mask=mask)
+    given = Given(stack.position_of(0), stack.attn_bias(0, 0, x))
+    close(attn(x, given), expected)
+    q, k = attn.queries(x, given.position), attn.keys(x, given.position)
+    bias = given.position.content_bias(q, k, 0, attn.scale)
+    assert bias is not None and (bias.abs() > 0.01).any()
+    scores = ops.scores(q, k, attn.scale) + bias
+    close(ops.pattern(scores if mask is None else scores + mask), pattern)
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_attention_is_that_of_transformers(kind: str) -> None:
-    model, theirs = pair(kind)
-    config: ModelConfig = model.config
-    stack = model.stack(config.sides[0])
-    x = torch.randn(2, LENGTH, config.d_model, generator=torch.Generator().manual_seed(3))
-    mask = None if kind == "encoder" else ops.additive(masks.causal(LENGTH, LENGTH))
-    with torch.no_grad():
-        expected, pattern = theirs(x, attention_mask=mask)
-        given = Given(stack.position_of(0), stack.attn_bias(0, 0, x))
-        found = stack.block(0).attn(x, given)
-        close(found, expected)
-        q, k = (getattr(stack.block(0).attn, name)(x, given.position) for name in ("queries", "keys"))
-        scale = stack.block(0).attn.scale
-        bias = given.position.content_bias(q, k, 0, scale)
-        assert bias is not None and (bias.abs() > 0.01).any()
-        scores = ops.scores(q, k, scale) + bias
-        close(ops.pattern(scores if mask is None else scores + mask), pattern)
-
-
-SHARED = [config for config in other_blocks() if config.shared_blocks]
-
-
-@pytest.mark.parametrize("config", SHARED, ids=describe)
+@pytest.mark.parametrize("config", [one for one in other_blocks() if one.shared_blocks], ids=describe)
 def test_the_weights_of_a_block_that_is_run_several_times_are_there_once(config: ModelConfig) -> None:
     model = random_model(config)
     apart = random_model(ModelConfig.from_dict({**config.to_dict(), "shared_blocks": False}))
@@ -179,10 +153,7 @@ def test_the_weights_of_a_block_that_is_run_several_times_are_there_once(config:
     assert not any(".blocks.1." in name for name in kept) and any(".blocks.0." in name for name in kept)
 
 
-CONVOLVING = [config for config in mixed() if any(isinstance(mixer, ShortConv) for mixer in config.mixers)]
-
-
-@pytest.mark.parametrize("config", CONVOLVING, ids=str)
+@pytest.mark.parametrize("config", [one for one in mixed() if isinstance(one.layer("decoder", 0).mixer, ShortConv)])
 def test_a_token_reads_its_last_ones_and_none_further_back(config: ModelConfig) -> None:
     model = language_model(config).model
     stack, mixer = model.stack("decoder"), config.mixers[0]
@@ -193,23 +164,6 @@ def test_a_token_reads_its_last_ones_and_none_further_back(config: ModelConfig) 
     with torch.no_grad():
         one, two = (stack.run_block(0, given, visible=None, source=None, tap=NO_TAP) for given in (x, other))
     assert (one != two).any(-1)[0].tolist() == [1 <= t < 1 + mixer.kernel for t in range(7)]
-
-
-class Listener:
-    """A tap that only notes names."""
-
-    def __init__(self, names: list[str], prefix: str = "") -> None:
-        self.names, self.prefix = names, prefix
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        self.names.append(self.prefix + name)
-        return value
-
-    def at(self, prefix: str) -> Listener:
-        return Listener(self.names, f"{self.prefix}{prefix}.")
-
-    def changes(self, name: str) -> bool:
-        return False
 
 
 def test_recorded_sites_stand_in_the_order_of_the_run(config: ModelConfig, model: Transformer) -> None:

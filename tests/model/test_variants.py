@@ -1,7 +1,5 @@
 """Every variant of the architecture: its registry, its identities, its cache, its edits."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

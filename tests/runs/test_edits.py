@@ -1,7 +1,5 @@
 """viz_model.runs.edits: each intervention against the same change made by hand, on every variant."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math
@@ -15,23 +13,10 @@ from tiny_models import close, describe, few, language_model, random_model, run_
 from viz_model import config as choices
 from viz_model.config import ModelConfig, Side
 from viz_model.model import masks, ops
-from viz_model.runs.edits import (
-    AblateHead,
-    Edit,
-    ExpertOff,
-    ExpertOnly,
-    FixPattern,
-    FlipMask,
-    NoMask,
-    NoNorm,
-    NoPosition,
-    NoResidual,
-    NoScale,
-    PatchResidual,
-    SetNeuron,
-    ShuffleTokens,
-    Skip,
-)
+from viz_model.runs.edits import Edit
+from viz_model.runs.edits.inputs import FlipMask, NoMask, ShuffleTokens
+from viz_model.runs.edits.structure import ExpertOff, ExpertOnly, NoNorm, NoPosition, NoResidual, NoScale
+from viz_model.runs.edits.values import AblateHead, FixPattern, PatchResidual, SetNeuron, Skip
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
@@ -59,9 +44,8 @@ def catalog(trace: Trace) -> list[Edit]:
         PatchResidual(site=f"{at}blocks.0.resid.mid", position=1, from_position=2, from_ids=(5, 6, 7, 8)),
         *(NoScale(), NoPosition(), NoMask(), NoResidual(), NoNorm()),
     ]
-    for layer in range(trace.config.n_layers):
-        if isinstance(trace.config.layer(side, layer).ffn, choices.Experts):
-            found += [ExpertOff(layer=layer, expert=1), ExpertOnly(layer=layer, expert=0, position=1)]
+    if isinstance(trace.config.layer(side, 1).ffn, choices.Experts):
+        found += [ExpertOff(layer=1, expert=1), ExpertOnly(layer=1, expert=0, position=1)]
     if trace.config.kind == "encoder_decoder":
         found += [
             AblateHead(layer=1, head=0, attention="cross"),
@@ -77,9 +61,6 @@ def same(found: Trace, expected: Trace) -> None:
     assert found.sites == expected.sites
     for name in expected.sites:
         close(found[name], expected[name])
-
-
-# One edit of each sort, by hand
 
 
 @every
@@ -201,9 +182,6 @@ def test_shuffled_tokens_are_the_same_tokens(config: ModelConfig) -> None:
         assert target == (plain.target_ids[0], *plain.target_ids[:0:-1])
 
 
-# Structural breaks
-
-
 @every
 def test_a_part_left_out_is_another_config_with_the_same_weights(config: ModelConfig) -> None:
     lm = language_model(config)
@@ -224,9 +202,6 @@ def test_a_part_left_out_is_another_config_with_the_same_weights(config: ModelCo
         assert {id(parameter) for parameter in edited.model.parameters()} <= kept  # no weight is made anew
     everywhere = run_both(lm, edits=[NoMask()])
     assert all((everywhere[name] == 0).all() for name in everywhere.sites if name.endswith("attn.mask"))
-
-
-# What holds for all of them
 
 
 @every
@@ -270,9 +245,6 @@ def test_edits_hold_together(config: ModelConfig) -> None:
     same(together, step_by_step)
 
 
-# Writing with edits
-
-
 @pytest.mark.parametrize("config", GENERATING[::2], ids=describe)
 def test_a_cache_changes_nothing_under_edits(config: ModelConfig) -> None:
     lm = language_model(config)
@@ -307,9 +279,6 @@ def test_a_text_is_written_with_edits() -> None:
     for edit in (FlipMask(query=1, key=2), ExpertOnly(layer=0, expert=1, position=0)):
         with pytest.raises(ValueError, match=f"^edits: {edit.tag} names positions"):
             lm.generate("Once", edits=[edit])
-
-
-# What is refused
 
 
 @pytest.mark.parametrize(
@@ -363,7 +332,5 @@ def test_a_pattern_does_not_look_behind_a_mask_and_no_row_is_empty() -> None:
     same(lm.trace(ids=[1, 2, 3, 4], edits=[FlipMask(query=0)] * 2), lm.trace(ids=[1, 2, 3, 4]))  # empty between two
     with pytest.raises(ValueError, match=r"^pattern: row 2 would look at token 1, which its mask hides"):
         lm.trace(ids=[1, 2, 3], edits=[FlipMask(query=2, key=1), FixPattern(layer=0, head=0, pattern="previous")])
-    rows = ((0.0, 1.0), (1.0, 0.0))  # said in so many words, the future may be looked at
-    assert (
-        lm.trace(ids=[1, 2], edits=[FixPattern(layer=0, head=0, pattern=rows)])["blocks.0.attn.pattern"][0, 0, 1] == 1
-    )
+    ahead = FixPattern(layer=0, head=0, pattern=((0.0, 1.0), (1.0, 0.0)))  # said in so many words, it may be looked at
+    assert lm.trace(ids=[1, 2], edits=[ahead])["blocks.0.attn.pattern"][0, 0, 1] == 1

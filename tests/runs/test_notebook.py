@@ -1,23 +1,18 @@
 """viz_model.runs.notebook: every snippet runs, and makes what the run made."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools
 import json
 from importlib.metadata import PathDistribution
-from pathlib import Path
 from typing import Any
 
 import bundled_models
-import fresh_environment
 import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
-from nbclient import NotebookClient
 from tiers import some
-from tiny_models import describe, language_model, run_both, tiny_config, traced, variants
+from tiny_models import describe, language_model, run_both, tiny_config, variants
 
 import viz_model as vm
 from viz_model.config import ModelConfig
@@ -51,63 +46,44 @@ def pictures(written: str) -> dict[str, str]:
     }
 
 
-def loaded(monkeypatch: pytest.MonkeyPatch, lm: vm.LanguageModel) -> None:
-    monkeypatch.setattr(vm, "load", lambda name: lm)
-
-
 @pytest.mark.parametrize("config_", variants(), ids=describe)
 def test_every_site_is_reproduced(config_: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(config_)
-    loaded(monkeypatch, lm)
+    monkeypatch.setattr(vm, "load", lambda name: lm)
     trace = run_both(lm, segments=[n % 2 for n in range(7)] if config_.n_segments else None)
     names: dict[str, Any] = {}
     assert run("\n".join(preamble(trace, "tiny")), names) == []
     again: Trace = names["trace"]
     assert again is not trace and again.ids == trace.ids and again.target_ids == trace.target_ids
-    made = [name for snippet in check(trace, names, layer=1) for name in snippet.makes]
+    found = check(trace, names, layer=1)
+    made = [name for snippet in found for name in snippet.makes]
     assert len(set(made)) == len(made)
+    longest = max(found, key=lambda snippet: len(snippet.lines)).lines
+    assert len(preamble(trace, "tiny")) + len(longest) <= MOST_LINES
     layers = {name: sites.split_name(sites.split_side(name)[1])[0] for name in sites.table(config_)}
     assert set(made) == {name for name, layer in layers.items() if layer in (None, 1)}
 
 
-def test_snippets_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    for config_ in variants():
-        trace = traced(config_)
-        for snippet in snippets(trace):
-            assert len(preamble(trace, "tiny")) + len(snippet.lines) <= MOST_LINES
-            assert max(map(len, snippet.lines)) <= 120
-    lm = language_model(tiny_config())
-    loaded(monkeypatch, lm)
-    trace = run_both(lm)
-    for snippet in snippets(trace):
-        assert run("\n".join((*preamble(trace, "tiny"), *snippet.lines)), {})[-1][1] == "True"
-    with pytest.raises(ValueError, match="changed"):
-        notebook(run_both(lm, edits=[vm.edits.AblateHead(layer=0, head=1)]), "tiny")
-    made = [name for snippet in snippets(trace, None) for name in snippet.makes]
-    assert made == [name for name, _ in sites.in_order(trace.config)]
-
-
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(tiny_config(n_vocab=8192))
-    loaded(monkeypatch, lm)
+    monkeypatch.setattr(vm, "load", lambda name: lm)
     text = "Once \"upon\" a 'time'\n从前 \\"
     trace = lm.trace(text, max_tokens=9)
     assert trace.n_dropped
     written = json.loads(notebook(trace, "tiny", 1, opening="# 从前", label=lambda site: site.label.upper()))
-    assert (written["nbformat"], written["nbformat_minor"]) == (4, 5)
+    nbformat.validate(nbformat.from_dict(written))
     cells = written["cells"]
-    assert cells[0]["source"] == ["# 从前"] and len({cell["id"] for cell in cells}) == len(cells)
+    assert cells[0]["source"] == ["# 从前"]
     names: dict[str, Any] = {}
     printed = []
     for cell in cells:
-        assert set(cell) == {"id", "cell_type", "metadata", "source"} | (
-            {"outputs", "execution_count"} if cell["cell_type"] == "code" else set()
-        )
         if cell["cell_type"] == "code":
             printed += run("".join(cell["source"]), names)
     assert names["trace"].ids == trace.ids
     assert len(printed) > 30 and all(line[1] == "True" for line in printed)
     assert any("ATTENTION PATTERN" in "".join(cell["source"]) for cell in cells)
+    with pytest.raises(ValueError, match="changed"):
+        notebook(run_both(lm, edits=[vm.edits.AblateHead(layer=0, head=1)]), "tiny")
 
 
 @pytest.mark.parametrize(
@@ -132,37 +108,6 @@ def test_a_notebook_never_installs_a_name_that_anybody_may_take(
     first = "".join(json.loads(notebook(run_both(language_model(tiny_config())), "tiny", None))["cells"][0]["source"])
     assert (f"%pip install --quiet {origin}" if origin else "raise ModuleNotFoundError(") in first
     assert "install --quiet viz" not in first
-
-
-@pytest.mark.slow
-def test_it_needs_nothing_but_its_first_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    python = fresh_environment.without_the_package(tmp_path / "environment")
-    fresh_environment.wheel(tmp_path)
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    monkeypatch.setenv("VIZ_MODEL_SOURCE", "viz-model")
-    monkeypatch.setenv("JUPYTER_PATH", str(fresh_environment.kernel(python, tmp_path)))
-    (tmp_path / "empty").mkdir()
-    trace = vm.load("story-pre-ln").trace("The cat sat on the mat")
-    written = nbformat.reads(notebook(trace, "story-pre-ln", None), as_version=4)
-    nbformat.validate(written)
-    where = {"metadata": {"path": str(tmp_path / "empty")}}
-    NotebookClient(written, kernel_name="fresh", resources=where).execute()
-    printed = []
-    for cell in written.cells:
-        # A line may come in pieces.
-        told = "".join(output.text for output in cell.get("outputs", ()) if output.output_type == "stream")
-        printed += [line.split() for line in told.splitlines()]
-    drawn = [
-        output.data["text/html"]
-        for cell in written.cells
-        if cell.source.startswith("vm.plot.")
-        for output in cell.outputs
-        if output.output_type == "execute_result"
-    ]
-    assert len(drawn) == trace.n_layers + 2 and all("<iframe" in picture for picture in drawn)
-    compared = [said for said, *words in printed if words in (["True"], ["False"])]
-    assert compared == [name for name, _ in sites.in_order(trace.config)]
-    assert not [said for said, *words in printed if words == ["False"]]
 
 
 @pytest.mark.parametrize("name", some(bundled_models.NAMES, 3))

@@ -1,7 +1,6 @@
 """viz_model.runs.trace: full fidelity, the identities between values, and what it refuses."""
 
-from __future__ import annotations
-
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,17 +13,12 @@ from tiny_models import close, describe, few, language_model, mixed, tiny_config
 
 import viz_model as vm
 from viz_model.config import ModelConfig
+from viz_model.model import sites
+from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
 from viz_model.runs.edits import AblateHead, Edit, FixPattern, FlipMask, SetNeuron, Skip
 from viz_model.runs.record import Keep, bytes_kept, record
 from viz_model.runs.trace import Trace
-
-
-@pytest.fixture
-def trace(lm: vm.LanguageModel) -> Trace:
-    trace = lm.trace("Once upon a time, 从前")
-    assert len(trace) >= 6
-    return trace
 
 
 def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
@@ -41,15 +35,13 @@ def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
 
 
 def test_trace_refuses(lm: vm.LanguageModel) -> None:
-    with pytest.raises(ValueError, match="either"):
-        lm.trace()
-    with pytest.raises(ValueError, match="either"):
-        lm.trace("a", ids=[1])
-    with pytest.raises(ValueError, match="got 0"):
-        lm.trace(ids=[])
-    for wrong in (-1, lm.config.n_vocab):
-        with pytest.raises(ValueError, match=f"token id {wrong}"):
-            lm.trace(ids=[1, wrong])
+    n_vocab = lm.config.n_vocab
+    wrong: dict[str, list[dict[str, Any]]] = {"either": [{}, {"text": "a", "ids": [1]}], "got 0": [{"ids": []}]}
+    wrong |= {f"token id {n}": [{"ids": [1, n]}] for n in (-1, n_vocab)}
+    for said, given in wrong.items():
+        for one in given:
+            with pytest.raises(ValueError, match=said):
+                lm.trace(**one)
     with pytest.raises(vm.TextError):
         lm.trace("half \ud83d")
     with pytest.raises(ValueError, match=f"1 to {lm.config.n_context}"):
@@ -99,14 +91,6 @@ def held(trace: Trace) -> int:
     return sum(storages.values())
 
 
-@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
-def test_every_value_is_the_same_at_both_levels(config: ModelConfig) -> None:
-    everything, stream = run(config, "everything"), run(config, "stream")
-    assert held(stream) < held(everything)
-    for name in everything.sites:
-        assert torch.equal(stream[name], everything[name]), name
-
-
 @pytest.mark.parametrize("config", mixed(), ids=describe)
 def test_a_row_of_a_long_run_goes_on_from_the_state_before_it(config: ModelConfig) -> None:
     everything, stream = run(config, "everything"), run(config, "stream")
@@ -153,22 +137,22 @@ def test_rows_of_a_decoder_run_no_block(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_row_that_does_not_exist() -> None:
-    trace = run(variants()[0], "stream")
-    with pytest.raises(IndexError, match="position 7: there are 7"):
-        trace.row("blocks.0.attn.pattern", 7)
-    with pytest.raises(IndexError, match="head 9"):
-        trace.row("blocks.0.attn.pattern", 0, 9)
-    with pytest.raises(ValueError, match="has no heads"):
-        trace.row("blocks.0.ffn.act", 0, 0)
-    with pytest.raises(KeyError, match="did you mean"):
-        trace.row("blocks.0.attn.patern", 0)
-    with pytest.raises(IndexError, match="position -8"):
-        trace.next_tokens(position=-8)
-    with pytest.raises(ValueError, match="k must be"):
-        trace.next_tokens(k=0)
+    trace, wrong = run(variants()[0], "stream"), (IndexError, KeyError, ValueError)
+    for said, asked in {
+        "position 7: there are 7": ("blocks.0.attn.pattern", 7),
+        "head 9": ("blocks.0.attn.pattern", 0, 9),
+        "has no heads": ("blocks.0.ffn.act", 0, 0),
+        "did you mean": ("blocks.0.attn.patern", 0),
+    }.items():
+        with pytest.raises(wrong, match=said):
+            trace.row(*asked)  # type: ignore[arg-type]
+    for said, more in {"position -8": {"position": -8}, "k must be": {"k": 0}}.items():
+        with pytest.raises(wrong, match=said):
+            trace.next_tokens(**more)
 
 
 EDITS: list[tuple[Edit, ...]] = [
+    (),
     (AblateHead(layer=0, head=1),),
     (AblateHead(layer=1, head=0, to="mean"),),
     (FixPattern(layer=0, head=1, pattern="uniform"),),
@@ -177,9 +161,10 @@ EDITS: list[tuple[Edit, ...]] = [
 ]
 
 
-@pytest.mark.parametrize(("config", "edits"), pairs(variants(), EDITS, facts=tiers.chosen), ids=tiers.name)
-def test_interventions_are_made_again(config: ModelConfig, edits: tuple[Edit, ...]) -> None:
+@pytest.mark.parametrize(("config", "edits"), pairs(CONFIGS, EDITS, facts=tiers.chosen), ids=tiers.name)
+def test_every_value_is_the_same_at_both_levels(config: ModelConfig, edits: tuple[Edit, ...]) -> None:
     everything, stream = run(config, "everything", edits), run(config, "stream", edits)
+    assert held(stream) < held(everything)
     for name in everything.sites:
         assert torch.equal(stream[name], everything[name]), name
 
@@ -190,6 +175,20 @@ def test_a_run_is_kept_as_a_whole_while_it_is_small(monkeypatch: pytest.MonkeyPa
     assert isinstance(run(config, None).values, dict)
     monkeypatch.setattr("viz_model.runs.record.MOST_KEPT", bytes_kept(config, lengths) - 1)
     assert isinstance(run(config, None).values, recompute.Recomputed)
+    share = n_bytes(language_model(config).model) // bytes_kept(config, lengths)
+    for of, kind in ((share, dict), (share + 1, recompute.Recomputed)):  # small beside the model
+        monkeypatch.setattr("viz_model.runs.record.SHARE", of)
+        assert isinstance(run(config, None).values, kind)
+
+
+def test_a_row_of_logits_that_was_read_is_of_its_own_run() -> None:
+    trace = run(variants()[0], "everything")
+    row, leaving = trace.row("logits", 2), sites.leaving(trace.config, trace.config.sides[-1])
+    other = dataclasses.replace(trace, values={**trace.values, leaving: 2 * trace.values[leaving]})
+    assert not torch.allclose(other.row("logits", 2), row)
+    close(other.row("logits", 2), other["logits"][2])
+    for n in (*range(len(trace)), 2):
+        close(trace.row("logits", n), trace["logits"][n])
 
 
 def test_threads_read_one_trace() -> None:

@@ -1,7 +1,5 @@
 """Every setting beside a ``tokenizer.json``: the ids are those of ``AutoTokenizer``, or the folder is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -16,7 +14,6 @@ from viz_model.tokenizers.reading import from_folder
 from viz_model.tokenizers.text import TextError
 
 WORDS = [*" \n\taZé!学🙂", "the", "The", "CAT", "Café", "  ", "123", "'s", "深度", "\u3000", "▁", *CORPUS[:2]]
-
 CHAT = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}
 TOOL = {"content": "<tool>", "lstrip": False, "rstrip": False, "single_word": False, "normalized": True}
 NAMED = {

@@ -1,7 +1,5 @@
 """Tokenizers of GGUF files: the ids that the originals give, and one line on everything else."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping
@@ -16,8 +14,6 @@ from viz_model.checkpoints.weights import ModelError
 from viz_model.tokenizers import rules
 from viz_model.tokenizers.reading import SAMPLES, FastTokenizer, from_gguf
 from viz_model.tokenizers.tokenizer import ByteLevel
-
-# Byte-level BPE
 
 
 def gguf_fields(rules: str = "smollm", **changes: Any) -> dict[str, Any]:
@@ -92,9 +88,6 @@ def test_gguf_fields_that_do_not_fit(changes: Mapping[str, Any], says: str) -> N
     with pytest.raises(ModelError, match=says) as error:
         from_gguf(gguf_fields(**changes), Path("bad.gguf"), 300)
     assert str(error.value).startswith("bad.gguf: ") and "\n" not in str(error.value)
-
-
-# SentencePiece's BPE
 
 
 def sentence_pieces(tmp_path: Path, *, begins: bool = True, **changes: Any) -> tuple[Any, dict[str, Any]]:

@@ -1,7 +1,5 @@
 """viz_model.training.sources, corpus and vocabulary: what is read, what is set aside, and what is kept on disk."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Iterator
@@ -15,18 +13,8 @@ from viz_model.tokenizers.tokenizer import END_OF_TEXT, STORY_CONTROLS, ByteLeve
 from viz_model.training import corpus as module
 from viz_model.training import vocabulary
 from viz_model.training.corpus import Corpus, Documents, PairCorpus
-from viz_model.training.sources import (
-    PAIRS,
-    TEXTS,
-    CorpusError,
-    Pair,
-    PairSource,
-    Source,
-    documents,
-    pairs,
-    split,
-    training_texts,
-)
+from viz_model.training.sources import PAIRS, TEXTS, CorpusError, Pair, PairSource, Source, documents, pairs, split
+from viz_model.training.sources import training_texts as texts_of
 
 SOURCE = Source(file="file", language="en", per_line=False, title="", license="")
 PAIR_SOURCE = PairSource(file="file", language="fr", title="", license="")
@@ -41,9 +29,6 @@ def spelled(found: Documents, tokenizer: ByteLevel) -> list[str]:
     """The documents as text again, each of which must end in end-of-text."""
     assert all(found[n][-1] == tokenizer.end_of_text for n in range(len(found)))
     return [tokenizer.decode(found[n].tolist()) for n in range(len(found))]
-
-
-# Files to documents
 
 
 def test_documents(tmp_path: Path) -> None:
@@ -84,10 +69,7 @@ def test_a_missing_empty_or_damaged_file_is_named(
     with pytest.raises(CorpusError, match=path.name):
         prepare(data, byte_tokenizer("encoder_decoder"), 0, tmp_path / "cache")
     with pytest.raises(CorpusError, match=path.name):
-        list(training_texts(data, 0))
-
-
-# The tokenized corpus
+        list(texts_of(data, 0))
 
 
 def test_texts_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,13 +88,13 @@ def test_texts_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monke
         assert isinstance(found.train.ids, np.memmap) and not found.train.ids.flags.writeable
         assert np.array_equal(found.train.ids, first.languages[language].train.ids)
         train, held_out = spelled(found.train, tokenizer), spelled(found.held_out, tokenizer)
-        known = [split(documents(folder, source), 0) for source in TEXTS if source.language == language]
-        assert sorted(train) == sorted(text for kept, _ in known for text in kept)
-        stories = [source for source in TEXTS if source.language == language and not source.per_line]
-        assert held_out == [text for source in stories for text in split(documents(folder, source), 0)[1]]
+        known = {source: split(documents(folder, source), 0) for source in TEXTS if source.language == language}
+        assert sorted(train) == sorted(text for kept, _ in known.values() for text in kept)
+        stories = [source for source in known if not source.per_line]
+        assert held_out == [text for source in stories for text in known[source][1]]
         assert [sample.source for sample in found.samples] == [source.file for source in stories]
         for source, sample in zip(stories, found.samples, strict=True):
-            kept, aside = split(documents(folder, source), 0)
+            kept, aside = known[source]
             assert spelled(sample.held_out, tokenizer) == aside
             assert spelled(sample.seen, tokenizer) == kept[: module.SEEN * len(aside)]
     # Files do not follow one another: every batch is of all of them.
@@ -186,17 +168,14 @@ def test_of_few_texts_the_end_is_held_out(texts: list[str]) -> None:
         Corpus.of_texts(["ab"], tokenizer)
 
 
-# The vocabulary
-
-
 def test_a_learned_vocabulary_round_trips(folder: Path, tmp_path: Path) -> None:
-    vocabulary.learn(training_texts(folder, seed=0), 340, tmp_path / "tiny.tiktoken")
+    vocabulary.learn(texts_of(folder, seed=0), 340, tmp_path / "tiny.tiktoken")
     learned = ByteLevel(load_ranks(tmp_path / "tiny.tiktoken"))
     assert (learned.n_vocab, learned.end_of_text) == (340, 339)
     assert [learned.token(id).bytes.decode() for id in range(336, 340)] == list(STORY_CONTROLS)
     for language in ("en", "fr", "zh"):
         assert len(learned.encode(" ".join(sentences(language)))) < 0.8 * len(" ".join(sentences(language)).encode())
-    for text in [*training_texts(folder, 0), "unseen: čaj 🙂\x00", *STORY_CONTROLS]:
+    for text in [*texts_of(folder, 0), "unseen: čaj 🙂\x00", *STORY_CONTROLS]:
         ids = learned.encode(text)
         assert learned.decode(ids) == text
         assert not learned.controls & set(ids)

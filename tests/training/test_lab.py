@@ -1,7 +1,5 @@
 """The training lab and fine-tuning without their pages: what they refuse, what they keep of a run, sample texts."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -15,8 +13,6 @@ from viz_model.training.checkpoint import TrainingError
 from viz_model.training.lab import Experiment, LabError, Settings, check
 
 TEXT = " ".join(samples.stories("en", 4))
-
-
 TINY = Settings(n_layers=1, d_model=32, n_heads=2, steps=20, source="own", text=TEXT, peak_rate=0.01)
 
 
@@ -55,9 +51,6 @@ def test_the_moments_are_those_that_pytorchs_adamw_would_have() -> None:
         np.testing.assert_allclose(state["exp_avg"][0], run.update.m, rtol=1e-4, atol=1e-9)
         np.testing.assert_allclose(state["exp_avg_sq"][0], run.update.v, rtol=1e-4, atol=1e-12)
         np.testing.assert_allclose(mirror.detach()[0], run.update.after, rtol=0, atol=1e-6)
-
-
-# The sample text
 
 
 TUNED_ON = " ".join(samples.stories("en", 2))

@@ -1,7 +1,5 @@
 """Training on pictures and on strips of digits: how they are made and read, what a step is, what is published."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -12,21 +10,13 @@ import pytest
 import torch
 from tiny_models import close
 from torch.nn import functional as F
-from training_data import (
-    check_card,
-    digits,
-    published_of,
-    tiny_picture_recipe,
-    tiny_strip_recipe,
-    write_digits,
-)
+from training_data import check_card, digits, published_of, tiny_picture_recipe, tiny_strip_recipe, write_digits
 
 import viz_model as vm
 from viz_model.checkpoints import examples
 from viz_model.checkpoints.registry import load_folder
 from viz_model.training import data as data_of
 from viz_model.training import loop, objective, picture_card, publish, strip_card
-from viz_model.training.batches import IGNORED
 from viz_model.training.pictures import Labeled, Pictures, Splits, warped
 from viz_model.training.recipe import Classes, Recipe, Transcription
 from viz_model.training.sources import PICTURES, CorpusError
@@ -219,22 +209,6 @@ def test_digits_stand_side_by_side_as_large_as_is_said() -> None:
     assert (np.abs(wide / width - 1) <= 0.1 + 1e-6).all()  # of one hand, about equally large
     mass = alone.levels.sum((1, 2, 3)).numpy() / 255
     np.testing.assert_allclose(mass, (3 + np.arange(10) % 4) * wide**2 / width, rtol=0.15)
-
-
-def test_a_step_depends_on_its_number_alone_and_asks_in_both_languages() -> None:
-    one, other = strips(), strips()
-    for step in (5, 0, 9):
-        mine, theirs = one.step(step), other.step(step)
-        for a, b in zip(mine, theirs, strict=True):
-            assert (a is None and b is None) or torch.equal(a, b)  # type: ignore[arg-type]
-        assert mine.ids.tolist() == [list(range(1, 19))] * 20 and mine.target_ids is not None
-        assert mine.target_ids[:, 0].tolist() == [22, 23] * 10
-        for read, asked in zip(mine.target_ids.tolist(), mine.answers.tolist(), strict=True):
-            said = [id for id in asked if id != IGNORED]
-            assert said[-1] == 24 and read[1 : len(said)] == said[:-1] and asked[: len(said)] == said
-            between = {22: 10, 23: 21}[read[0]]
-            assert len(said) in (2, 4) and (len(said) == 2 or said[1] == between)
-    assert [len(one.step(3).part(n, of=3).answers) for n in range(3)] == [7, 7, 6]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """viz_model.training.recipe: a recipe is whole and possible, or an error that names the field."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import tomllib
@@ -23,11 +21,8 @@ from viz_model.training.recipe import Classes, MaskedToken, NextToken, Recipe, R
 
 NAMES = (
     *("story-pre-ln", "story-post-ln", "story-modern", "story-next", "story-alibi", "story-none", "story-moe"),
-    *("story-bert", "translate-2017", "translate-t5"),
-    "digits-vit",
-    "read-digits",
+    *("story-bert", "translate-2017", "translate-t5", "digits-vit", "read-digits"),
 )
-
 TOML = """
 steps = 100
 warmup = 10
@@ -53,18 +48,6 @@ def described(name: str) -> dict[str, Any]:
     return tomllib.loads((recipe.RECIPES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
-    """Names of the fields that differ, those of tables as ``table.field``."""
-    found = set()
-    for field in one.keys() | other.keys():
-        mine, theirs = one.get(field), other.get(field)
-        if isinstance(mine, dict) and isinstance(theirs, dict) and "type" not in mine:
-            found |= {f"{field}.{inner}" for inner in differing(mine, theirs)}
-        elif mine != theirs:
-            found.add(field)
-    return found
-
-
 def test_the_recipes_in_the_order_they_are_shown() -> None:
     assert recipe.names() == NAMES
     assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
@@ -84,22 +67,6 @@ def test_every_recipe_builds(name: str) -> None:
     # only experts or states have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
     assert missing - {"restarts", "frozen", "balance", "stored", "aligned", "aligned_rate"} == {"name", "accumulate"}
-
-
-def test_each_recipe_differs_from_its_neighbor_as_its_head_says() -> None:
-    twins = described("story-pre-ln"), described("story-post-ln")
-    assert differing(*twins) == {"config.norm_at"}
-    assert [twin["config"]["norm_at"] for twin in twins] == ["pre", "post"]
-    begun = {name for name in NAMES if recipe.load(name).begin_from}
-    assert begun == {"story-next", "story-alibi", "story-none", "story-moe"}
-    # How long each was trained is its own affair; one position scheme alone differs, and how it is stored.
-    length = {"steps", "decay_steps", "restarts", "peak_rate"}
-    for name in begun - {"story-moe", "story-next"}:
-        differs = {"begin_from", "stored", "config.position"}
-        assert differing(described("story-pre-ln"), described(name)) - length == differs
-    # Three matrices of 512 columns hold as many numbers as two of 768.
-    for plain, gated in (("story-pre-ln", "story-modern"), ("translate-2017", "translate-t5")):
-        assert 2 * described(plain)["config"]["d_ffn"] == 3 * described(gated)["config"]["d_ffn"]
 
 
 def test_a_model_begins_from_the_weights_of_another() -> None:
@@ -196,15 +163,9 @@ def test_an_objective_that_does_not_fit(config: ModelConfig, objective: recipe.O
 def test_fingerprints_tell_recipes_apart() -> None:
     one = tiny_recipe()
     assert one.fingerprint == tiny_recipe().fingerprint
-    for changes in (
-        {"seed": 1},
-        {"peak_rate": 0.1},
-        {"config": {"d_ffn": 21}},
-        {"objective": NextToken(rows={"en": 1})},
-    ):
+    for changes in ({"seed": 1}, {"config": {"d_ffn": 21}}, {"objective": NextToken(rows={"en": 1})}):
         other = tiny_recipe(**changes)
-        assert other.fingerprint != one.fingerprint
-        assert other.until_decay != one.until_decay
+        assert other.fingerprint != one.fingerprint and other.until_decay != one.until_decay
     longer = tiny_recipe(steps=20, decay="cosine", final_share=0.5, decay_steps=2)
     assert longer.fingerprint != one.fingerprint
     assert longer.until_decay == one.until_decay
@@ -214,8 +175,7 @@ def test_fingerprints_tell_recipes_apart() -> None:
     assert same.before(12).fingerprint == tiny_recipe(warmup=2, decay_steps=4).fingerprint
 
 
-@pytest.mark.parametrize("norm_at", ["pre", "post"])
-@pytest.mark.parametrize("warmup", [0, experiments.WARMUP])
+@pytest.mark.parametrize(("norm_at", "warmup"), [("pre", 0), ("post", experiments.WARMUP)])
 def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: int) -> None:
     (found,) = [
         run
@@ -228,9 +188,6 @@ def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: in
     steps.close()
     assert np.mean([report.loss for report in reports]) == pytest.approx(found.loss[0], rel=2e-3)
     assert np.mean([report.gradient_norm for report in reports]) == pytest.approx(found.gradient_norm[0], rel=1e-2)
-
-
-def test_the_recorded_loss_of_frequencies_is_that_of_the_text() -> None:
     assert experiments.recorded().frequency_loss == pytest.approx(experiments.frequency_loss(), abs=1e-4)
 
 

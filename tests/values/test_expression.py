@@ -1,7 +1,5 @@
 """Index notation: what is printed, what is computed and what is coded are one thing."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -124,7 +124,8 @@ def _looked(
     trace = runs.trace(run).at(side)
     look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
     if layer is not None:
-        look = replace(look, layers=range(layer, layer + 1))
+        whole = _looked(run, side, language, topic, None, has_twin, other)
+        look = replace(look, layers=range(layer, layer + 1), _wide=whole._read)
     if other is not None:
         second = None if other.run is None else runs.trace(other.run).at(other.side)
         lm, is_public = runs.model(other.name), other.name not in runs.kept()

@@ -6,6 +6,7 @@ click looks up another entry, in the browser (``frontend/src/pick.js``) and here
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -100,7 +101,16 @@ class Scaled(NamedTuple):
     seen: Any = None
 
 
-Table = By | Among | Phrase | Each | Lengths | Scaled
+class First(NamedTuple):
+    """The first of some tables that has an entry for what is selected.
+
+    So what is too much for one table is there for every token of one layer, and for one token in every layer.
+    """
+
+    tables: Sequence[Any]
+
+
+Table = By | Among | Phrase | Each | Lengths | Scaled | First
 
 
 class Absent(Exception):
@@ -142,6 +152,11 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
         case Scaled():
             found = np.asarray(pick(value.values, place)) * np.float32(value.times)
             return found if value.seen is None else np.where(pick(value.seen, place), found, np.float32(np.nan))
+        case First():
+            for one in value.tables[:-1]:
+                with contextlib.suppress(Absent):
+                    return pick(one, place)
+            return pick(value.tables[-1], place)
         case _:
             return value
 
@@ -192,6 +207,8 @@ def axes(value: Any) -> frozenset[str]:
             return axes(value.values) | axes(value.low) | axes(value.high)
         case Scaled():
             return axes(value.values)
+        case First():
+            return frozenset().union(*map(axes, value.tables))
         case Phrase() | Each():
             return axes(value.template).union(*map(axes, value.values.values()))
         case _:

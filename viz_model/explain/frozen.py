@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import defaultdict
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -89,6 +89,22 @@ class Pullback(NamedTuple):
     constant: float
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _once(make: Callable[Concatenate[Frozen, P], T]) -> Callable[Concatenate[Frozen, P], T]:
+    """A method whose values its run keeps; ``functools.cache`` would keep the run with them, for good."""
+
+    def found(self: Frozen, /, *key: P.args, **named: P.kwargs) -> T:
+        if (make, key) not in self.kept:
+            self.kept[make, key] = make(self, *key, **named)
+        made: T = self.kept[make, key]
+        return made
+
+    return found
+
+
 class Frozen:
     """A run with its patterns, divisors and gates held: linear from what was embedded to one number.
 
@@ -100,6 +116,7 @@ class Frozen:
 
     def __init__(self, trace: Trace, answer: Answer) -> None:
         self.trace, self.answer = trace, answer
+        self.kept: dict[Any, Any] = {}
         self.found: dict[Side, Decomposition] = {}
         self.totals: dict[Node, float] = {}
         self.gradient: dict[tuple[Side, Part], Tensor] = {}
@@ -231,19 +248,19 @@ class Frozen:
             gradient = step.at(where).back(gradient)
         return gradient
 
-    @functools.cache  # noqa: B019 — one run's, and gone with it
+    @_once
     def _behind(self, side: Side, layer: int, at: str) -> Scaled:
         return behind(self.at(side), slice(None), layer, at)
 
-    @functools.cache  # noqa: B019
+    @_once
     def _in_front(self, side: Side, layer: int, at: str) -> Scaled:
         return in_front(self.at(side), slice(None), layer, at)
 
-    @functools.cache  # noqa: B019
+    @_once
     def _pattern(self, side: Side, part: Part) -> Tensor:
         return self.at(side).head(f"blocks.{part.layer}.{part.at}.pattern", part.head or 0).double()
 
-    @functools.cache  # noqa: B019
+    @_once
     def _weights(self, side: Side, part: Part) -> tuple[Tensor, Tensor, Tensor]:
         """W_O [D, K], W_V [K, D] and its bias [K] of a head."""
         trace, layer, head = self.at(side), part.layer, part.head
@@ -256,7 +273,7 @@ class Frozen:
         w_o = used.o.weight.detach()[:, head * width : (head + 1) * width]
         return w_o.double(), used.v.weight.detach()[values].double(), _bias(used.v)[values].double()
 
-    @functools.cache  # noqa: B019
+    @_once
     def _neurons(self, side: Side, layer: int) -> _Neurons:
         trace, found, front = self.at(side), self.stream(side), self._in_front(side, layer, "ffn")
         stream = found.at_read(found.reads[layer, "ffn"])

@@ -28,8 +28,10 @@ from viz_model.texts.markdown import literal
 
 T = TypeVar("T")
 
-MOST_CELLS = 120_000
-"""Weights of all heads of all layers that are held in tables together; of a longer run a table holds one layer."""
+MOST_CELLS, MOST_WIDE = 120_000, 600_000
+"""Weights of all heads of all layers up to which tables hold all layers, of a longer run the selected one; and up to
+which tables do that have no more numbers than a few for each weight.
+"""
 
 MOST_TOKENS, BLOCK = 128, 64
 """Tokens of which tables hold all; of a longer text those of a block of so many, in which the selected one is."""
@@ -37,16 +39,25 @@ MOST_TOKENS, BLOCK = 128, 64
 
 def is_long(trace: Trace) -> bool:
     """Whether a run has too many weights for one table, or keeps few of its values."""
-    cells = trace.n_layers * trace.config.n_heads * len(trace) ** 2
-    return isinstance(trace.values, Recomputed) or cells > MOST_CELLS
+    return isinstance(trace.values, Recomputed) or _cells(trace) > MOST_CELLS
+
+
+def _cells(trace: Trace) -> int:
+    return trace.n_layers * trace.config.n_heads * len(trace) ** 2
 
 
 def one_layer(trace: Trace) -> bool:
     """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same alike."""
-    parts = [name.split(".", 2) for name in trace.sites if name.startswith("blocks.")]
-    made = [{part for _, n, part in parts if n == str(layer)} for layer in range(trace.n_layers)]
+    return is_long(trace) or not _alike(trace)
+
+
+def _alike(trace: Trace) -> bool:
+    """Whether all layers make the same values alike."""
+    made: dict[str, set[str]] = {}
+    for _, layer, part in (name.split(".", 2) for name in trace.sites if name.startswith("blocks.")):
+        made.setdefault(layer, set()).add(part)
     schemes = {trace.config.layer(trace.stack.side, n)[1::3] for n in range(trace.n_layers)}  # position, mixer
-    return is_long(trace) or len(schemes) > 1 or any(each != made[0] for each in made)
+    return len(schemes) == 1 and all(each == made["0"] for each in made.values())
 
 
 class Other(NamedTuple):
@@ -112,6 +123,7 @@ class Look:
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
     lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _wide: dict[Any, Any] | None = field(default=None, repr=False)  # the same of all layers, for looks at one each
 
     @classmethod
     def at(
@@ -134,6 +146,16 @@ class Look:
         read: dict[Any, Any] = self.once(lambda _: {}, ("narrow", self.layer))
         return replace(self, layers=range(self.layer, self.layer + 1), _read=read)
 
+    @property
+    def wide(self) -> Look:
+        """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
+        is_kept, cells = not isinstance(self.trace.values, Recomputed), _cells(self.trace)
+        is_apart = is_kept and MOST_CELLS < cells <= MOST_WIDE and len(self.layers) < self.n_layers
+        if not (is_apart and self.once(lambda look: _alike(look.trace), "alike")):
+            return self
+        read: dict[Any, Any] = self.once(lambda _: {}, "wide") if self._wide is None else self._wide
+        return replace(self, layers=range(self.n_layers), _read=read)
+
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
         return replace(self, topic=topic)
@@ -152,7 +174,11 @@ class Look:
     @property
     def plain(self) -> Look:
         """The same at the run as the model makes it, without interventions; what was read there stays read."""
-        return self if self.unedited is None else replace(self, trace=self.unedited.trace, _read=self.unedited._read)
+        return (
+            self
+            if self.unedited is None
+            else replace(self, trace=self.unedited.trace, _read=self.unedited._read, _wide=self.unedited._wide)
+        )
 
     @property
     def n_layers(self) -> int:

@@ -263,6 +263,11 @@ def narrow(*items: Item | Row) -> tuple[Any, ...]:
     return through(lambda look: look.narrow, *items)
 
 
+def wide(*items: Item | Row) -> tuple[Any, ...]:
+    """Items of all layers, where others are of the selected one alone (:attr:`viz_model.island.look.Look.wide`)."""
+    return through(lambda look: look.wide, *items)
+
+
 def columns(*items: Item | Sequence[Item | Row]) -> Row:
     """Columns of equal width."""
     return Row(tuple(one if isinstance(one, Sequence) else (one,) for one in items), (1,) * len(items))

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from viz_model.runs import recompute
 from viz_model.runs.recompute import Notes, Recomputed
-from viz_model.runs.record import MOST_KEPT, bytes_kept
+from viz_model.runs.record import bytes_kept, most_kept
 from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
 
@@ -60,7 +60,7 @@ def covering(trace: Trace, position: int) -> Trace:
     assert trace.tokenizer.mask_id is not None
     ids = [*trace.ids]
     ids[position] = trace.tokenizer.mask_id
-    is_short, notes = bytes_kept(trace.config, {trace.stack.side: len(ids)}) <= MOST_KEPT, Notes()
+    is_short, notes = bytes_kept(trace.config, {trace.stack.side: len(ids)}) <= most_kept(trace.model), Notes()
     rest = () if is_short else (recompute.kept(trace.config), None, notes)
     tap = recorder(trace.config, trace.changes, *rest)
     segments = None if trace.segments is None else torch.tensor([trace.segments])

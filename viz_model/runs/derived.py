@@ -16,19 +16,20 @@ from viz_model.values.point import Point
 if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
 
+MOST_LOOKED = 4
+"""Rows of logits that a run holds."""
+
 
 def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
     """What the head makes of the vectors that leave the model; None for any other value."""
     head = trace.model.head
     match full:
         case "logits":
-            return head(_leaving(trace)[None, rows])[0]
+            return _logits(trace, rows)
         case "raw_logits":
             return head.uncapped(_leaving(trace)[None, rows])[0]
         case "probs":
-            logits = trace.values["logits"][rows] if "logits" in trace.values else said(trace, "logits", rows)
-            assert logits is not None
-            return logits.softmax(-1)
+            return (trace.values["logits"][rows] if "logits" in trace.values else _logits(trace, rows)).softmax(-1)
         case "class.act":
             assert isinstance(head, ClassHead)
             return head.act(_leaving(trace)[None])[0, rows]
@@ -37,6 +38,19 @@ def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
         case "class.probs":
             return head(_leaving(trace)[None])[0].softmax(-1)[rows]
     return None
+
+
+def _logits(trace: Trace, rows: slice) -> Tensor:
+    """Whoever asks for one row asks for it again, and a row takes the largest matrix of the model."""
+    if rows.stop is None or rows.stop - rows.start > 1:
+        return trace.model.head(_leaving(trace)[None, rows])[0]
+    of, found = trace.looked.get(rows.start, (None, None))
+    if found is None or of is not trace.values:  # a run with other values may have been made of this one
+        found = trace.model.head(_leaving(trace)[None, rows])[0]
+        if len(trace.looked) >= MOST_LOOKED:
+            trace.looked.clear()
+        trace.looked[rows.start] = trace.values, found
+    return found
 
 
 def _leaving(trace: Trace) -> Tensor:

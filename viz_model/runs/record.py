@@ -12,6 +12,7 @@ from torch import Tensor
 from viz_model.config import ModelConfig, Side
 from viz_model.images import Levels
 from viz_model.model import masks, sites
+from viz_model.model.stored import n_bytes
 from viz_model.model.transformer import Transformer
 from viz_model.runs import edits as interventions
 from viz_model.runs import recompute
@@ -23,8 +24,13 @@ from viz_model.tokenizers.tokenizer import Tokenizer
 
 Keep = Literal["everything", "stream"]
 
-MOST_KEPT = 8_000_000
-"""Bytes of a run that is kept as a whole."""
+MOST_KEPT, SHARE = 8_000_000, 10
+"""Bytes of a run that is kept as a whole; beside a large model it may take one so-manieth of what its weights take."""
+
+
+def most_kept(model: Transformer) -> int:
+    """Bytes of a run of this model that is kept as a whole."""
+    return max(MOST_KEPT, n_bytes(model) // SHARE)
 
 
 @torch.inference_mode()
@@ -57,7 +63,7 @@ def record(
         as_text: whether control tokens that the text names were read as characters.
         keep: "everything" that is recorded; or the residual "stream", from which the rest is
             computed again, a block at a time, when it is read. By default the former where it
-            takes at most :data:`MOST_KEPT` bytes. What is read is the same.
+            takes at most :func:`most_kept` bytes. What is read is the same.
         between: called where a block begins. What it raises ends the run: so somebody who no longer
             wants a long one can give it up.
 
@@ -82,7 +88,7 @@ def record(
     run = interventions.prepare(model, read, edits, masks=given, controls=tokenizer.controls_by_side, vectors=vectors)
     built = interventions.rebuilt(model, run.config)
     if keep is None:
-        keep = "everything" if bytes_kept(run.config, lengths) <= MOST_KEPT else "stream"
+        keep = "everything" if bytes_kept(run.config, lengths) <= most_kept(model) else "stream"
     notes = Notes()
     if keep == "stream":
         tap = recorder(run.config, run.changes, recompute.kept(run.config), between, notes)

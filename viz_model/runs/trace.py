@@ -58,6 +58,7 @@ class Trace:
             an edit may have taken a part from.
         side: the stack this trace is seen from, if it is.
         name, as_text: what the model is called; whether control tokens that the text names were read as characters.
+        looked: rows of logits that were read last, by position, each with the values that it is of.
     """
 
     model: Transformer
@@ -78,6 +79,7 @@ class Trace:
     side: Side | None = None
     name: str = ""
     as_text: bool = False
+    looked: dict[int, tuple[object, Tensor]] = field(default_factory=dict, repr=False)
 
     @property
     def config(self) -> ModelConfig:

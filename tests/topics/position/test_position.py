@@ -303,6 +303,9 @@ def test_a_text_longer_than_the_context_is_read_when_it_is_asked_for(monkeypatch
     found = longer.found(asked)[config_.position]
     within, beyond = found.pieces[64:].mean(), found.long[64:].mean()
     assert f"{within:.2f}" in said(asked) and f"{beyond:.2f}" in said(asked) and "{{" not in said(asked)
+    assert not longer.models(
+        run_of(tiny_config(position=config.Alibi(), n_vocab=8192, n_context=8192))
+    )  # the story ends before its context does
 
 
 def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from viz_model.drawing import theme
 from viz_model.drawing.cells import Cells as Where
 from viz_model.drawing.scene.marks import Cells, Items, Labels, Panel, Path, Pick, Rect, Scene, Select, Text, Texts
-from viz_model.drawing.tables import DOTS, Among, By, Each, Lengths, Phrase, Scaled, Table
+from viz_model.drawing.tables import DOTS, Among, By, Each, First, Lengths, Phrase, Scaled, Table
 
 LONG = 8
 """Items from which on a list of names or of places is sent once, however many marks and selections have it."""
@@ -227,6 +227,8 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
         case Scaled():
             mask = {} if value.seen is None else {"seen": _plain(value.seen, arrays, False)}
             return {"scaled": _plain(value.values, arrays, False), "times": value.times, **mask}
+        case First():
+            return {"first": [_plain(one, arrays, is_coarse) for one in value.tables]}
         case np.ndarray():
             return arrays.add(value, is_coarse) if value.ndim else value.item()
         case Where():

@@ -4,7 +4,20 @@ from dataclasses import replace
 
 from viz_model.island import say, units, why
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, is_there, narrow, through, where
+from viz_model.island.page import (
+    Item,
+    Page,
+    Row,
+    Section,
+    Topic,
+    beside,
+    columns,
+    is_there,
+    narrow,
+    through,
+    where,
+    wide,
+)
 from viz_model.island.tabs import Trials
 from viz_model.topics.attention import (
     between_words,
@@ -133,16 +146,18 @@ PAGE = Page(
     has_twin=True,
     items=(
         say.text("lead"),
-        Row(((heads.draw, heads.source, projected.title, projected.draw, projected.tell), (heads.tell,)), (3, 2)),
-        query.title,
-        query.draw,
+        Row(
+            ((*wide(heads.draw, heads.source), projected.title, projected.draw, projected.tell), wide(heads.tell)),
+            (3, 2),
+        ),
+        *wide(query.title, query.draw),
         WHY,
         FORMS,
         LARGE,
         TOGETHER,
         CARE,
     ),
-    end=(tabs.quiz, tabs.to_try),
+    end=wide(tabs.quiz, tabs.to_try),
     unattended=WITHOUT,
     unattended_tabs=tabs.TABS,
     options=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class Asked:
             return "vector"
         return "rival" if isinstance(self.against, int) else self.against or "logit"
 
-    @property
+    @cached_property
     def crosses(self) -> bool:
         """Whether there are heads that read a source."""
         return any(part.at == "cross" for part in self.answer.parts)

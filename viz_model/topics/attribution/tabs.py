@@ -11,13 +11,12 @@ from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
-from viz_model.island.look import Look
+from viz_model.island.look import Look, is_long
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs
 from viz_model.measures.change import rerun
 from viz_model.runs.edits import AblateHead, Edit, Skip
-from viz_model.runs.recompute import Recomputed
 from viz_model.topics.attribution.asked import Asked, asked
 from viz_model.topics.attribution.depth import has_norms
 from viz_model.topics.attribution.waterfall import SumView, sum_view
@@ -96,11 +95,11 @@ TABS = Tabs(lambda look: [], hand, lambda look: [], lambda look: None, begins=be
 
 
 def quiz(look: Look) -> Quiz | None:
-    """Of the head or feed-forward that lifts the sum most; None where none does, or the run has changes of its own."""
+    """Of the head or feed-forward that lifts the sum most; None where none does, or the run is changed or long."""
     question = asked(look)
     answer, trace = question.answer, question.trace
     rows = [row for row, part in enumerate(answer.parts) if part.kind in ("head", "ffn") and answer.values[row] > 0]
-    if not rows or trace.edits or trace.visible or trace.n_layers < 2 or isinstance(trace.values, Recomputed):
+    if not rows or trace.edits or trace.visible or trace.n_layers < 2 or is_long(trace):
         return None
     row = max(rows, key=lambda row: float(answer.values[row]))
     part, value = answer.parts[row], float(answer.values[row])

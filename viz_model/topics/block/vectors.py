@@ -14,7 +14,7 @@ from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.digits import root
 from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, Texts
 from viz_model.drawing.short_repr import short_repr
-from viz_model.drawing.tables import Among, By, Lengths, Phrase, by
+from viz_model.drawing.tables import Among, First, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
@@ -29,7 +29,7 @@ MORE = 1.25
 """How many times as long as all others the longest vector is that adds "the most"."""
 MOST_NUMBERS, MOST_TOGETHER = 400_000, 200_000
 """Numbers of all tokens of a layer that are sent together: of more those of the selected token alone; and those of all
-layers: of more those of the selected layer.
+layers: of more those of the selected layer, and of the selected token.
 """
 TALL, LEFT, CENTER = 62, 62.0, 36.0
 """Pixels of a strip with its name, before the strips, and from a strip's top to the middle of its cells."""
@@ -156,11 +156,11 @@ def vectors(trace: Trace, layer: int, token: int | None = None) -> Vectors:
 
 
 def held(look: Look) -> Look:
-    """The look at all layers where their steps are called alike and are few numbers, else at the selected one."""
-    every = look.once(_every)
+    """At all layers where their steps are called alike, for a file if they are few; else at the selected one."""
+    every = (whole := look.wide).once(_every)
     called = {tuple(step[:2] for step in one.steps) for one in every}
     few = sum(step.values.size for one in every for step in one.steps) <= MOST_TOGETHER
-    return look if few and len(called) == 1 else look.narrow
+    return whole if len(called) == 1 and (few or not look.is_saved) else look.narrow
 
 
 def _every(look: Look) -> list[Vectors]:
@@ -262,12 +262,15 @@ def _own(found: Vectors) -> list[str]:
 
 
 def _of_tokens(look: Look, values: np.ndarray) -> Any:
-    """Numbers [L, T, D] by token, of a long text those of the selected one."""
-    table: Any = look.by(PLACE, values)
-    if 7 * values[0].size <= MOST_NUMBERS:
-        return table
-    at = look.token
-    return By(table.axes, values[:, at : at + 1], start={"layer": look.layers.start, "token": at})
+    """Numbers [L, T, D] by layer and token: all, or those of the selected layer, and of the selected token in all."""
+    if 7 * values.size <= MOST_TOGETHER:
+        return look.by(PLACE, values)
+    at, layer = look.token, look.layer - look.layers.start
+    of_token = look.by(PLACE, values[:, at : at + 1])
+    if 7 * values[0].size > MOST_NUMBERS:
+        return of_token
+    of_layer = look.narrow.by(PLACE, values[layer : layer + 1])
+    return of_layer if len(look.layers) == 1 else First((of_layer, of_token))
 
 
 def _of_layer(look: Look, name: str) -> Any:

@@ -1,7 +1,7 @@
 """Pre-LN / Post-LN: one sentence through two models that differ only in where the norm stands, or through one."""
 
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Section, Topic, beside, columns, where
+from viz_model.island.page import Item, Page, Section, Topic, beside, columns, where, wide
 from viz_model.island.tabs import Trials
 from viz_model.topics.norm_placement import (
     blocks,
@@ -21,7 +21,7 @@ def _are_twins(look: Look) -> bool:
     return not is_alone(look)
 
 
-BLOCKS = (blocks.title, beside((blocks.draw, blocks.source), blocks.tell))
+BLOCKS = wide(blocks.title, beside((blocks.draw, blocks.source), blocks.tell))
 PULL: tuple[Item, ...] = (pull.why_not, pull.ask, *where(pull.every, *finding(pull.tell, pull.draw)))
 SENTENCE = Section(
     "sentence",

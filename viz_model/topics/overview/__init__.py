@@ -1,12 +1,12 @@
 """Overview: the whole way from text to the model's answer, in one picture of this sentence's values."""
 
 from viz_model.island import say
-from viz_model.island.page import Page, Row, Topic
+from viz_model.island.page import Page, Row, Topic, wide
 from viz_model.topics.overview import drawn, finding, observed, tabs, to_try, whole
 
 PAGE = Page(
     "overview",
-    items=(
+    items=wide(
         say.text("lead"),
         finding.tell,
         whole.draw,
@@ -14,7 +14,7 @@ PAGE = Page(
         say.title("try"),
         Row([(offer,) for offer in (to_try.twin, *map(to_try.offer, range(to_try.MOST)))], (1, 1, 1)),
     ),
-    end=(tabs.quiz, tabs.to_try),
+    end=wide(tabs.quiz, tabs.to_try),
     tabs=tabs.TABS,
     has_twin=True,
 )

@@ -14,10 +14,11 @@ from viz_model.island import query
 from viz_model.island.look import Look, is_long
 from viz_model.island.prose import Line
 from viz_model.measures.classes import classes
+from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 
-N_NEXT = 8
-"""Guesses that are drawn."""
+N_NEXT, MOST_WORK = 8, 10_000_000_000
+"""Guesses that are drawn; multiplications with which those after every token of a long run are found."""
 
 
 class Next(NamedTuple):
@@ -66,8 +67,10 @@ def is_covered(trace: Trace, token: int) -> bool:
 
 
 def held(look: Look) -> range:
-    """The tokens that tables tell of: all, or of a long run the selected one."""
-    return range(look.token, look.token + 1) if is_long(look.trace) else range(len(look))
+    """The tokens that tables tell of: all, or where that takes long the selected one."""
+    work = len(look) * look.config.n_vocab * look.config.d_model
+    is_slow = isinstance(look.trace.values, Recomputed) or (is_long(look.trace) and work > MOST_WORK)
+    return range(look.token, look.token + 1) if is_slow else range(len(look))
 
 
 def strongest(trace: Trace, queries: range, part: str = "attn") -> Strongest:

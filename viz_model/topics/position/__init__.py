@@ -6,7 +6,7 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.scene import Scene
 from viz_model.island import say
 from viz_model.island.look import Look
-from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, where
+from viz_model.island.page import Item, Page, Row, Section, Topic, beside, columns, where, wide
 from viz_model.island.tabs import Tabs, Trials
 from viz_model.topics.position import (
     added,
@@ -60,7 +60,7 @@ LEARNED = only("learned", learned.lead, beside((learned.matrix, learned.scale), 
 ROPE = only(
     "rope",
     rotation.lead,
-    beside((rotation.choose_pair, columns(*rotation.ROLES), rotation.source), rotation.tell, schemes.self_only),
+    beside((rotation.choose_pair, *wide(columns(*rotation.ROLES)), rotation.source), rotation.tell, schemes.self_only),
 )
 ALIBI = only(
     "alibi",

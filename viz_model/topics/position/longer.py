@@ -126,11 +126,18 @@ def _story(name: str) -> Losses:
 
 
 def models(look: Look) -> dict[Position, str]:
-    """The page's model, if it can read the story and on, and a bundled one for each other scheme, by their names."""
+    """The page's model, if the story leads beyond its context and it can read on, and a bundled one for each other
+    scheme, by their names.
+    """
     config, trace = look.config, look.trace
     can = config.kind == "decoder" and not isinstance(trace.tokenizer, IdTokenizer) and reads(trace.model)
+    can = can and look.once(_length, "length of the story") > config.n_context + 1
     own = {config.position: trace.name} if can else {}
     return {**own, **{scheme: name for scheme, name in _bundled().items() if scheme not in own}}
+
+
+def _length(look: Look) -> int:
+    return len(look.trace.tokenizer.encode(STORY.read_text(encoding="utf-8")))
 
 
 def found(look: Look) -> dict[Position, Losses]:

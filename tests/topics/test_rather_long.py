@@ -1,0 +1,42 @@
+"""A run too long for tables of all layers: what is little of each layer is there of all of them all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from islands import look, made
+
+import viz_model as vm
+from viz_model.drawing.scene import Scene, encode, seen
+from viz_model.drawing.tables import Absent
+from viz_model.island.look import Look
+from viz_model.island.page import Page, Section
+from viz_model.topics import attention, block, norm_placement, overview, position
+
+TEXT = "Once upon a time there was a little dog who liked to run"
+LATE = {"attention.projected"}
+"""Pictures of which another layer is too much to be here: its queries, keys and values."""
+
+
+@pytest.mark.parametrize("page", [one.PAGE for one in (attention, block, norm_placement, overview, position)])
+def test_another_layer_is_drawn_as_on_its_own_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.island.look.MOST_CELLS", 100)
+    monkeypatch.setattr(block.vectors, "MOST_TOGETHER", 1_000)
+    trace = vm.load("story-modern").trace(TEXT)
+    page = replace(page, items=[item for item in page.items if not isinstance(item, Section)])
+
+    def pictures(at: Look) -> dict[str, Scene]:
+        return {one.id: one for one in made(page, at) if isinstance(one, Scene)}
+
+    here, there = look(trace, page, layer=0, token=4), look(trace, page, layer=2, token=4)
+    assert here.layers == range(1)
+    of_there, late = pictures(there), set()
+    for name, picture in pictures(here).items():
+        for head in (0, 2):
+            place = {**there.place, "head": head}
+            try:
+                assert encode(seen(picture, place)) == encode(seen(of_there[name], place)), name
+            except Absent:
+                late.add(name)
+    assert of_there and late == LATE & set(of_there)
