@@ -1,6 +1,7 @@
-// A new element with its properties, and as attributes what is none of them, such as aria-label; then what it holds.
+// A new element (a button sends no form) with its properties, and as attributes what is none of them, such as aria-label; then what it holds.
 export function make(tag, given = {}, ...inside) {
   const made = document.createElement(tag)
+  if (tag === "button") made.type = "button"
   for (const [name, value] of Object.entries(given)) name in made ? made[name] = value : made.setAttribute(name, value)
   made.append(...inside)
   return made

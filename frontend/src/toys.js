@@ -1,68 +1,65 @@
 // What is tried by hand in a chapter: three numbers before those of the run, texts that write themselves, a slider.
 import { written } from "./digits.js"
 import { child, children, say } from "./nodes.js"
-import { story, writer } from "./writer.js"
+import { clock, slider, story, writer } from "./writer.js"
 
-function slider(parent, n, { value, least, most, by = 0.5, label }, changed) {
-  const made = child(parent, n, "input", "slider")
-  Object.assign(made, { type: "range", min: least, max: most, step: by, value })
-  made.setAttribute("aria-label", label)
-  made.oninput = () => changed(+made.value)
-  return made
+const PACE = 180 // ms a token, side by side
+
+// A number of a list, to be dragged; it is returned to be shown.
+function dragged(cell, list, n, most, name, show) {
+  const number = child(cell, 0, "span", "number")
+  slider(cell, 1, { value: list[n], least: -most, most, by: 0.5, label: `${name} ${n + 1}` }, now => { list[n] = now; show() })
+  return number
 }
-const tinted = (element, value, most) => {
+const tinted = (element, value, most, form) => {
+  say(element, written(value, form))
   element.className = `number ${value < 0 ? "minus" : "plus"}`
   element.style.setProperty("--much", Math.min(1, Math.abs(value) / most))
 }
+const sum = list => list.reduce((a, b) => a + b)
 
 // Two lists, their products, and the sum.
 function dot(part, data) {
   const lists = [[2, 1, -1], [1.5, 2, -1]], toy = child(part, 0, "div", "toy dot")
-  const rows = lists.map((list, r) => {
-    const row = child(toy, r, "div", "toyrow")
-    say(child(row, 0, "span", "toyname"), data.names[r])
-    return list.map((value, n) => {
-      const cell = child(row, n + 1, "label", "toycell"), number = child(cell, 0, "span", "number")
-      slider(cell, 1, { value, least: -2, most: 2, label: `${data.names[r]} ${n + 1}` }, now => { list[n] = now; show() })
-      return number
-    })
+  const [a, b, products] = data.names.map((name, r) => {
+    const row = child(toy, r, "div", lists[r] ? "toyrow" : "toyrow products")
+    say(child(row, 0, "span", "toyname"), name)
+    return lists[0].map((_, n) => lists[r] ? dragged(child(row, n + 1, "label", "toycell"), lists[r], n, 2, name, show) : child(row, n + 1, "span", "number"))
   })
-  const products = child(toy, 2, "div", "toyrow products"), sum = child(toy, 3, "div", "toysum")
-  say(child(products, 0, "span", "toyname"), data.names[2])
-  const found = lists[0].map((_, n) => child(products, n + 1, "span", "number"))
+  const total = child(toy, 3, "div", "toysum")
   function show() {
-    const each = lists[0].map((value, n) => value * lists[1][n])
-    rows.forEach((numbers, r) => numbers.forEach((number, n) => { say(number, written(lists[r][n], "1")); tinted(number, lists[r][n], 2) }))
-    each.forEach((value, n) => { say(found[n], written(value, "2")); tinted(found[n], value, 4) })
-    say(sum, `${each.map((value, n) => n ? `${value < 0 ? " − " : " + "}${written(Math.abs(value), "2")}` : written(value, "2")).join("")} = ${written(each.reduce((a, b) => a + b), "2")}`)
+    const found = lists[0].map((value, n) => value * lists[1][n])
+    a.forEach((number, n) => tinted(number, lists[0][n], 2, "1"))
+    b.forEach((number, n) => tinted(number, lists[1][n], 2, "1"))
+    products.forEach((number, n) => tinted(number, found[n], 4, "2"))
+    const terms = found.map((value, n) => n ? `${value < 0 ? " − " : " + "}${written(Math.abs(value), "2")}` : written(value, "2"))
+    say(total, `${terms.join("")} = ${written(sum(found), "2")}`)
   }
   show()
 }
 
 // Three scores, e to the power of each, and its share of the total.
 function softmax(part, data) {
-  const scores = [2, 1, 0], toy = child(part, 0, "div", "toy softmax")
-  const rows = scores.map((value, n) => {
-    const row = child(toy, n, "label", "softrow"), number = child(row, 0, "span", "number")
-    slider(row, 1, { value, least: -4, most: 4, label: `${data.score} ${n + 1}` }, now => { scores[n] = now; show() })
+  const scores = [2, 1, 0], toy = child(part, 0, "div", "toy softmax"), total = child(toy, 3, "div", "softtotal")
+  const rows = scores.map((_, n) => {
+    const row = child(toy, n, "label", "softrow"), number = dragged(row, scores, n, 4, data.score, show)
     return { number, power: child(row, 2, "span", "power"), bar: child(child(row, 3, "span", "track"), 0, "i"), share: child(row, 4, "b") }
   })
-  const total = child(toy, 3, "div", "softtotal")
   function show() {
-    const powers = scores.map(Math.exp), sum = powers.reduce((a, b) => a + b)
+    const powers = scores.map(Math.exp)
     rows.forEach(({ number, power, bar, share }, n) => {
       say(number, written(scores[n], "1"))
       power.innerHTML = `e<sup>${written(scores[n], "1")}</sup> = ${written(powers[n], "2")}`
-      bar.style.width = `${100 * powers[n] / sum}%`
-      say(share, written(powers[n] / sum, "share"))
+      bar.style.width = `${100 * powers[n] / sum(powers)}%`
+      say(share, written(powers[n] / sum(powers), "share"))
     })
-    say(total, `${powers.map(value => written(value, "2")).join(" + ")} = ${written(sum, "2")}`)
+    say(total, `${powers.map(value => written(value, "2")).join(" + ")} = ${written(sum(powers), "2")}`)
   }
   show()
 }
 
 // Moments of a training: what was written after so many steps.
-function moments(part, { data }) {
+function moments(part, { data, label }) {
   part.n ??= 0
   const words = child(part, 0, "div", "moment"), bar = child(part, 1, "div", "steps")
   const show = () => {
@@ -74,65 +71,46 @@ function moments(part, { data }) {
     say(child(words, 2, "div", "loss"), data.loss.replace("{loss}", written(loss, "2")))
     if (made) made.value = part.n
   }
-  const made = slider(bar, 0, { value: part.n, least: 0, most: data.moments.length - 1, by: 1, label: data.label }, n => { part.n = n; show() })
+  const made = slider(bar, 0, { value: part.n, most: data.moments.length - 1, label }, n => { part.n = n; show() })
   const marks = child(bar, 1, "div", "marks")
   data.moments.forEach(({ step }, n) => say(child(marks, n, "span"), written(step, "whole")))
   show()
 }
 
 // Whole and broken write side by side, from the same random numbers.
-function broken(part) {
-  let chosen = 0, timer = 0, key = "", beat = 0, now = null
+function broken(part, now) {
+  let chosen = 0, key = "", beat = 0
   const parts = child(part, 0, "div", "choices"), pages = child(part, 1, "div", "pages"), go = child(part, 2, "button", "go")
-  go.type = "button"
   const sides = [0, 1].map(n => {
     const side = child(pages, n, "div", "side"), name = child(side, 0, "div", "listname"), paper = child(side, 1, "div", "paper")
-    return { name, paper, text: story(() => show()) }
+    return { name, paper, text: story(show) }
   })
-  const open = () => sides.filter(({ text }) => !text.isOver && text.at < now.most)
+  const open = () => sides.map(({ text }) => text).filter(text => !text.isOver && text.at < now.most)
+  // Neither goes ahead of the other: what is not known yet is waited for.
+  const time = clock(part, () => {
+    const texts = open(), isKnown = !texts.some(text => text.isWaiting)
+    texts.forEach(text => isKnown ? text.step() : text.ahead())
+    return texts.length ? PACE : undefined
+  }, show)
   function begin() {
     sides.forEach(({ text }, n) => text.begin(now.of, n ? now.parts[chosen][0] : ""))
-    stop()
-  }
-  function run() {
-    timer = setTimeout(() => {
-      if (!part.isConnected) return
-      const texts = open().map(({ text }) => text)
-      if (!texts.length) return stop()
-      // Neither goes ahead of the other: what is not known yet is waited for.
-      const isKnown = !texts.some(text => text.isWaiting)
-      texts.forEach(text => isKnown ? text.step() : text.ahead())
-      run()
-    }, 180)
-    show()
-  }
-  function stop() {
-    clearTimeout(timer)
-    timer = 0
-    show()
+    time.stop()
   }
   go.onclick = () => {
-    if (timer) return stop()
+    if (time.isRunning) return time.stop()
     if (!open().length) sides.forEach(({ text }) => text.again())
-    run()
+    time.run(PACE)
   }
-  part.ends = () => clearTimeout(timer)
   function show() {
-    now.parts.forEach(([, label], n) => {
-      const button = child(parts, n, "button")
-      Object.assign(button, { type: "button", className: n === chosen ? "chosen" : "", onclick: () => { chosen = n; begin(); run() } })
-      button.setAttribute("aria-pressed", n === chosen)
-      say(button, label)
-    })
-    const [whole, other] = sides.map(({ text }) => text.drawn)
+    children(parts, now.parts, "button", (button, [, label], n) => pressed(button, n === chosen, label, () => { chosen = n; begin(); time.run(PACE) }))
+    const [whole, other] = sides.map(({ text }) => text.drawn), differs = whole.some((token, n) => other[n] && token.id !== other[n].id)
     sides.forEach(({ name, paper, text }, side) => {
       say(name, side ? now.parts[chosen][2] : now.whole)
       say(child(paper, 0, "span", "given"), now.text)
-      const from = whole.findIndex((token, n) => other[n] && token.id !== other[n].id)
-      say(child(paper, 1, "span", "own"), text.text)
-      paper.classList.toggle("differs", side === 1 && from >= 0)
+      say(child(paper, 1, "span", "own"), text.words)
+      paper.classList.toggle("differs", side === 1 && differs)
     })
-    say(go, timer ? now.words.pause : now.words.write)
+    say(go, time.isRunning ? now.words.pause : now.words.write)
   }
   return (data, { place }) => {
     now = data
@@ -146,15 +124,17 @@ function broken(part) {
   }
 }
 
+// A button that is pressed or not.
+function pressed(button, isPressed, label, onclick) {
+  button.classList.toggle("chosen", isPressed)
+  button.setAttribute("aria-pressed", isPressed)
+  button.onclick = onclick
+  if (label) say(button, label)
+}
+
 // The same text with the other of two models.
 function twin(part, { data }, { me }) {
-  data.labels.forEach((label, n) => {
-    const button = child(part, n, "button", n ? "" : "chosen")
-    button.type = "button"
-    button.setAttribute("aria-pressed", n === 0)
-    say(button, label)
-    button.onclick = () => n && me.tell("picked", { of: "view", value: { model: data.models[n] } })
-  })
+  children(part, data.labels, "button", (button, label, n) => pressed(button, n === 0, label, () => n && me.tell("picked", { of: "view", value: { model: data.models[n] } })))
 }
 
 // Pieces of a text as they follow each other, cut from the beat on that says so.
@@ -162,12 +142,9 @@ function pieces(part, { data, act }, { place, select, me }) {
   const list = child(part, 0, "div", "pieces"), from = place.beat
   list.classList.toggle("cut", from >= 1)
   list.classList.toggle("named", from >= 2)
-  children(list, data.tokens, "button.piece", (one, { label, id, bytes, split }, n) => {
-    one.type = "button"
-    one.classList.toggle("chosen", n === place.token - data.first)
-    one.classList.toggle("split", !!split && from >= data.splits)
-    one.setAttribute("aria-pressed", n === place.token - data.first)
-    one.onclick = () => select({ token: n + data.first })
+  children(list, data.tokens, "button.piece", (one, { label, id, bytes }, n) => {
+    pressed(one, n === place.token - data.first, "", () => select({ token: n + data.first }))
+    one.classList.toggle("split", !!bytes && from >= data.splits)
     say(child(one, 0, "b"), label)
     say(child(one, 1, "span"), from >= data.splits && bytes ? bytes : id)
   })

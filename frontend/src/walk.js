@@ -5,7 +5,8 @@ import { child, children, make } from "./nodes.js"
 import { pick } from "./pick.js"
 import { paint } from "./stage.js"
 import { store } from "./store.js"
-import { isDark, watched } from "./theme.js"
+import { palette, watched } from "./theme.js"
+import { clock } from "./writer.js"
 
 const MOTION = 1200 // ms of a change
 const [WIDE, HIGH] = [760, 430] // of a picture; on a narrow screen it is less wide
@@ -17,7 +18,7 @@ export function walk(me, root, item) {
 }
 
 function create(root) {
-  let me = null, story = null, at = null, from = null, begun = -Infinity, frame = 0, playing = 0, lit = "", passed = "", guesses = {}, run = null, message = null
+  let me = null, story = null, at = null, from = null, begun = -Infinity, frame = 0, lit = "", passed = "", guesses = {}, run = null, message = null
   root.className = "walk"
   const chapters = child(root, 0, "nav", "chapters"), stage = child(root, 1, "div", "stage"), ground = child(stage, 0, "div", "ground")
   const foot = child(root, 2, "div", "foot"), words = child(foot, 0, "div", "words"), said = child(words, 0, "div", "said prose"), guess = child(words, 1, "div", "guess")
@@ -25,8 +26,8 @@ function create(root) {
   const [back, count, play, next] = ["button", "span", "button", "button"].map((tag, n) => child(buttons, n, tag, ["back", "count", "play", "next"][n]))
   said.setAttribute("aria-live", "polite")
 
-  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches
   const selected = () => ({ ...me.place, ...at })
+  const told = (said, place = selected()) => filled(said, { page: me.page, arrays: me.arrays, place })
   const chapter = () => story.chapters[at.chapter], beat = () => chapter().beats[at.beat - 1]
   const named = (n = at.chapter, of = at.beat) => `${story.chapters[n].name}.${of}`
   const follow = place => Object.fromEntries(Object.entries(story.follow).map(([axis, [, table]]) => [axis, pick(table, place, me.arrays) ?? 0]))
@@ -38,13 +39,13 @@ function create(root) {
   function go(to, before = selected()) {
     at = to
     from = before.chapter === at.chapter ? before : { ...selected(), beat: at.beat - 1 }
-    begun = calm() ? -Infinity : performance.now()
+    begun = matchMedia("(prefers-reduced-motion: reduce)").matches ? -Infinity : performance.now()
     speak()
     draw()
   }
   // Past a question, what it would have shown stands above the next words: nobody misses it who does not guess.
   function step(by) {
-    const missed = by > 0 && isHeld() ? filled(beat(), { page: me.page, arrays: me.arrays, place: selected() }) : ""
+    const missed = by > 0 && isHeld() ? told(beat()) : ""
     let [n, of] = [at.chapter, at.beat + by]
     if (of < 1) of = story.chapters[--n]?.beats.length
     else if (of > chapter().beats.length) [n, of] = [n + 1, 1]
@@ -58,28 +59,21 @@ function create(root) {
     me.choose("beat", String(of))
     go({ ...at, chapter: n, beat: of })
   }
-  function select(act) {
-    const place = Object.fromEntries(Object.entries(act).filter(([axis]) => !(axis in at)))
-    const own = Object.fromEntries(Object.entries(act).filter(([axis]) => axis in at))
-    if (Object.keys(place).length) store.select(place)
-    if (Object.keys(own).length) go({ ...at, ...own })
-  }
+  const select = act => Object.keys(act).every(axis => axis in at) ? go({ ...at, ...act }) : store.select(act)
 
-  next.onclick = () => { stop(); step(1) }
-  back.onclick = () => { stop(); step(-1) }
-  play.onclick = () => playing ? stop() : (playing = setTimeout(film, 400), speak())
-  function stop() {
-    clearTimeout(playing)
-    playing = 0
-    if (story) speak()
-  }
   // A beat stays for as long as its words take to read, and for its motion.
-  function film() {
-    if (!step(1)) return stop()
+  const film = clock(root, () => {
+    if (!step(1)) return undefined
     const n = what => said.textContent.match(what)?.length ?? 0, minutes = n(/[^\s\u2e80-\uffef]+/g) / WORDS + n(/[\u2e80-\uffef]/g) / LETTERS
-    playing = setTimeout(film, 60000 * minutes + MOTION)
-    speak()
+    return 60000 * minutes + MOTION
+  }, () => story && speak())
+  function walked(by) {
+    film.stop()
+    step(by)
   }
+  next.onclick = () => walked(1)
+  back.onclick = () => walked(-1)
+  play.onclick = () => film.isRunning ? film.stop() : film.run(400)
   const key = event => {
     if (!root.isConnected) return document.removeEventListener("keydown", key)
     const target = event.composedPath()[0]
@@ -87,15 +81,14 @@ function create(root) {
     const by = event.key === " " && target.tagName !== "BUTTON" && target.tagName !== "SUMMARY" ? 1 : { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key]
     if (!by) return
     event.preventDefault()
-    stop()
-    step(by)
+    walked(by)
   }
   document.addEventListener("keydown", key)
   let touch = null
   stage.addEventListener("touchstart", event => { touch = event.composedPath()[0].tagName === "INPUT" ? null : event.touches[0] }, { passive: true })
   stage.addEventListener("touchend", event => {
     const by = touch ? event.changedTouches[0].clientX - touch.clientX : 0
-    if (Math.abs(by) > 60) { stop(); step(by < 0 ? 1 : -1) }
+    if (Math.abs(by) > 60) walked(by < 0 ? 1 : -1)
   })
   // What a word names lights up while it is pointed at.
   const light = event => {
@@ -108,7 +101,7 @@ function create(root) {
   function speak() {
     const one = beat(), held = isHeld(), question = one.guess
     if (question) guesses[named()] ??= { place: selected() }
-    const text = filled(one, { page: me.page, arrays: me.arrays, place: selected() })
+    const text = told(one)
     root.toggleAttribute("data-waiting", text === undefined)
     if (text !== undefined) write(said, passed ? `<small>${passed}</small>${text}` : text)
     for (const part of said.querySelectorAll("[data-part]")) part.tabIndex = 0
@@ -116,8 +109,8 @@ function create(root) {
     ask(question, held)
     write(back, me.page.words.walk.back)
     write(next, me.page.words.walk.next)
-    play.setAttribute("aria-label", me.page.words.walk[playing ? "pause" : "play"])
-    write(play, playing ? "❚❚" : "▶")
+    play.setAttribute("aria-label", me.page.words.walk[film.isRunning ? "pause" : "play"])
+    write(play, film.isRunning ? "❚❚" : "▶")
     write(count, `${at.beat} / ${chapter().beats.length}`)
     back.disabled = at.chapter === 0 && at.beat === 1
     next.disabled = at.chapter === story.chapters.length - 1 && at.beat === chapter().beats.length
@@ -126,7 +119,7 @@ function create(root) {
       write(child(button, 1, "span"), title)
       button.title = title
       button.setAttribute("aria-current", n === at.chapter ? "step" : "false")
-      button.onclick = () => { stop(); turn(n, 1) }
+      button.onclick = () => { film.stop(); turn(n, 1) }
     })
     chapters.children[at.chapter].scrollIntoView({ block: "nearest", inline: "nearest" })
     root.dataset.at = named()
@@ -137,19 +130,18 @@ function create(root) {
   // closer look.
   function ask(question, held) {
     const parts = []
-    const made = (tag, className, text, onclick) => make(tag, { className, ...(onclick ? { onclick, type: "button" } : {}) }, text)
+    const made = (tag, className, text, onclick) => make(tag, { className, onclick }, text)
     if (question) {
-      const kept = asked(), of = { page: me.page, arrays: me.arrays, place: kept.place }
-      const options = list(pick(question.options, kept.place, me.arrays)), right = pick(question.right, kept.place, me.arrays)
+      const kept = asked()
+      const options = pick(question.options, kept.place, me.arrays) ?? [], right = pick(question.right, kept.place, me.arrays)
       if (held) {
-        const words = make("div", { className: "asked" })
-        write(words, `${me.page.words.guess}${filled(question.asked, of) ?? ""}`)
-        parts.push(words, ...options.map((option, n) => made("button", "answer", option, () => {
+        parts.push(made("div", "asked", ""), ...options.map((option, n) => made("button", "answer", option, () => {
           kept.answer = n
           go(at, { ...selected(), beat: at.beat - 1 })
         })))
+        write(parts[0], `${me.page.words.guess}${told(question.asked, kept.place) ?? ""}`)
       } else {
-        parts.push(made("b", kept.answer === right ? "right" : "wrong", kept.answer === right ? me.page.words.walk.right : `${me.page.words.walk.wrong} ${options[right]}`))
+        parts.push(kept.answer === right ? made("b", "right", me.page.words.walk.right) : made("b", "wrong", `${me.page.words.walk.wrong} ${options[right]}`))
         if (others().length > 1) parts.push(made("button", "another", me.page.words.walk.another, another))
       }
     }
@@ -162,7 +154,6 @@ function create(root) {
     guess.now = now
     guess.replaceChildren(...parts)
   }
-  const list = given => Array.isArray(given) ? given : Array.from(given?.values ?? given ?? [])
   const others = () => me.page.boxes[0]?.examples.map(([, text]) => text) ?? []
   function another() {
     const texts = others(), n = texts.indexOf(me.page.boxes[0].text)
@@ -174,7 +165,7 @@ function create(root) {
   function draw() {
     cancelAnimationFrame(frame)
     const t = Math.min(1, (performance.now() - begun) / MOTION)
-    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, dark: isDark(), colors: me.page.palette[isDark() ? "dark" : "light"] }
+    const place = shown(selected()), state = { t, from: shown(from ?? place), place, me, story, lit, select, lights: isHeld() ? [] : beat().lights, colors: palette(me.page) }
     const isWhole = paint(ground, chapter(), state)
     root.toggleAttribute("data-waiting", !isWhole || said.hidden)
     root.toggleAttribute("data-moves", t < 1)
@@ -182,7 +173,7 @@ function create(root) {
     else from = null
   }
   function dress() {
-    for (const [role, color] of Object.entries(me.page.palette[isDark() ? "dark" : "light"])) root.style.setProperty(`--${role}`, color)
+    for (const [role, color] of Object.entries(palette(me.page))) root.style.setProperty(`--${role}`, color)
     draw()
   }
   watched(() => story && dress())
@@ -224,6 +215,6 @@ function create(root) {
       if (layer !== story.at.layer || head !== story.at.head) return me.ask()
       go({ ...at, ...follow(me.place) }, { ...before, ...at })
     },
-    stop,
+    stop: film.stop,
   }
 }

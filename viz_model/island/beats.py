@@ -149,18 +149,16 @@ def plain(story: Story, arrays: Arrays) -> dict[str, Any]:
 
 
 def _chapter(chapter: Chapter, arrays: Arrays) -> dict[str, Any]:
-    beats = [
-        {**prose.said(beat.said.words, arrays), "lights": beat.lights.split(), "guess": _guess(beat.guess, arrays)}
-        for beat in chapter.beats
-    ]
+    beats = [_beat(beat, arrays) for beat in chapter.beats]
     return {**chapter._asdict(), "beats": beats, "marks": [_mark(mark, arrays) for mark in chapter.marks]}
 
 
-def _guess(guess: Guess | None, arrays: Arrays) -> dict[str, Any] | None:
-    if guess is None:
-        return None
-    options, right = value(guess.options, arrays), value(guess.right, arrays)
-    return {"asked": prose.said(guess.asked.words, arrays), "options": options, "right": right}
+def _beat(beat: Beat, arrays: Arrays) -> dict[str, Any]:
+    made = {**prose.said(beat.said.words, arrays), "lights": beat.lights.split(), "guess": None}
+    if beat.guess is not None:
+        options, right = value(beat.guess.options, arrays), value(beat.guess.right, arrays)
+        made["guess"] = {"asked": prose.said(beat.guess.asked.words, arrays), "options": options, "right": right}
+    return made
 
 
 def _mark(mark: Mark, arrays: Arrays) -> dict[str, Any]:

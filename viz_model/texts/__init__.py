@@ -1,8 +1,9 @@
 """Every sentence of the package, in every language there is.
 
 A language is a folder that names itself: ``<language>/language.toml`` (:class:`Language`). Beside it stand labels in
-``<group>.toml`` and prose in ``<group>.md`` under ``## key`` headings, both addressed as ``group.key``. What a language
-does not say, it says in English. ``{{name}}`` is filled in from the caller's values; braces of LaTeX are left alone.
+``<group>.toml`` and prose in ``<group>.md`` under ``## key`` headings, both addressed as ``group.key``; what the walk
+says stands with its labels, a beat a line. What a language does not say, it says in English. ``{{name}}`` is filled in
+from the caller's values; braces of LaTeX are left alone.
 A model that reads pictures has no sentence: what must be said of it in other words stands under the same key in the
 group ``<group>_pictures``; and where those speak of digits that one draws, in ``<group>_any_picture`` for models that
 read other pictures.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 import numpy as np
 
@@ -12,29 +13,11 @@ from viz_model.island.look import Look
 from viz_model.island.page import Page, Topic
 from viz_model.topics.walk import run as runs
 from viz_model.topics.walk import writing
-from viz_model.topics.walk.chapters import (
-    broken,
-    embeddings,
-    ffn,
-    heads,
-    learned,
-    position,
-    prediction,
-    scores,
-    shares,
-    source,
-    stream,
-    tokens,
-    write,
-)
 from viz_model.topics.walk.run import Run
 
-IN_ORDER = (
-    *(write, tokens, embeddings, position, stream, scores, shares, heads, source),
-    *(ffn, prediction, learned, broken),
-)
+ORDER = "write tokens embeddings position stream scores shares heads source ffn prediction learned broken"
 CHAPTERS: Mapping[str, Callable[[Run], Chapter | None]]
-CHAPTERS = {one.__name__.rpartition(".")[2]: one.chapter for one in IN_ORDER}
+CHAPTERS = {name: import_module(f"{__name__}.chapters.{name}").chapter for name in ORDER.split()}
 """In the order in which one walks; a run has those that fit it."""
 
 EVERYWHERE = ("write", "tokens", "embeddings", "source", "prediction", "learned")
@@ -57,47 +40,32 @@ MOST_BEATS = 9
 
 def story(look: Look) -> Story:
     """All chapters of a run."""
-    run = Run.of(look)
-    made = [_chapter(look, name, make, run) for name, make in CHAPTERS.items()]
-    names = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
-    place, pages = {"layer": look.layer, "head": look.head}, ("attention", "norm_placement", "training_lab", "models")
-    ways = [(page, place if page == "attention" else {}, look.words(f"way_{page}")) for page in pages]
+    run, place = Run.of(look), {"layer": look.layer, "head": look.head}
+    ways = {"attention": place, "norm_placement": {}, "training_lab": {}, "models": {}}
+    buttons = ("next", "back", "play", "hidden", "right", "wrong", "another", "chapters")
     # The key whose score is worked out first: not the best one, which is asked for later, nor one of the same name.
     labels = np.array(run.labels)
     other = labels[run.shown] != labels[:, None]
     worst = np.where(other, run.rows(run.dots), np.inf).argmin(-1).astype(np.int32)
+
+    def made(name: str) -> Chapter | None:
+        if name in EVERYWHERE or (name == "broken" and run.is_recorded):
+            return look.once(lambda _: CHAPTERS[name](run), ("walk chapter", name, look.token))
+        return CHAPTERS[name](run)
+
     return Story(
         f"{id(look.trace)} {look.layer} {look.head} {look.t.language}",
-        [chapter for chapter in made if chapter is not None],
-        {"key": int(run.shown.shape[1])},
+        [chapter for chapter in map(made, CHAPTERS) if chapter is not None],
+        {"key": run.shown.shape[1]},
         place,
         {"key": ("token", run.by("token", worst))},
-        {"pause": look.words("writer_pause"), **{name: look.words(f"button_{name}") for name in names}},
-        ways,
+        {"pause": look.words("writer_pause"), **{name: look.words(f"button_{name}") for name in buttons}},
+        [(page, changes, look.words(f"way_{page}")) for page, changes in ways.items()],
         writing.recorded(run),
     )
 
 
-def _chapter(look: Look, name: str, make: Callable[[Run], Chapter | None], run: Run) -> Chapter | None:
-    if name not in EVERYWHERE and not (name == "broken" and run.is_recorded):
-        return make(run)
-    return look.once(lambda _: make(run), ("walk chapter", name, look.token))
-
-
-PAGE = Page(
-    "walk",
-    (story,),
-    options=(("chapter", ("", *CHAPTERS)), ("beat", ("1", *map(str, range(2, MOST_BEATS + 1))))),
-    fits=lambda config: True,
-    reads_plain=True,
-    unattended=(say.elsewhere,),
-)
-TOPIC = Topic(
-    "walk",
-    (PAGE,),
-    of_words=True,
-    start=runs.start,
-    is_story=True,
-    formerly={"stop": ("chapter", FORMERLY)},
-    sums_heads=True,
-)
+OPTIONS = (("chapter", ("", *CHAPTERS)), ("beat", tuple(map(str, range(1, MOST_BEATS + 1)))))
+PAGE = Page("walk", (story,), options=OPTIONS, fits=lambda _: True, reads_plain=True, unattended=(say.elsewhere,))
+FORMER = {"stop": ("chapter", FORMERLY)}
+TOPIC = Topic("walk", (PAGE,), of_words=True, start=runs.start, is_story=True, formerly=FORMER, sums_heads=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from viz_model.island.beats import Box, Cells, Length, Mark, Text, Toy
 from viz_model.topics.walk.run import Run
 
+Marks: TypeAlias = Iterator[Mark]
 HEIGHT, NAMES, DOT, PITCH = 430, 96, 10, 27
 WIDTH, RIGHT = (1, 0), (1, -4)
 """The whole width; where a number ends that stands at its right edge."""
@@ -64,6 +65,9 @@ class Pen:
             yield n, Pen({**self.fields, "when": turn(n, count)}, top + high * n, high)
 
 
+PLAIN = Pen()
+
+
 def pitch(n: int, top: float, bottom: float = HEIGHT) -> float:
     """The height of each of n rows between two heights."""
     return min(PITCH, (bottom - top) / max(1, n))
@@ -74,26 +78,24 @@ def turn(n: int, count: int) -> tuple[float, float]:
     return 0.6 * n / count, 0.6 * n / count + 0.4
 
 
-def token_rows(run: Run, top: float, pen: Pen | None = None) -> Iterator[tuple[int, Pen]]:
+def token_rows(run: Run, top: float, pen: Pen = PLAIN) -> Iterator[tuple[int, Pen]]:
     """The rows of the tokens that have one, each with its token."""
-    rows = (pen or Pen()).rows(len(run.window), top, pitch(len(run.window), top))
-    yield from ((run.window[n], row) for n, row in rows)
+    for n, row in pen.rows(len(run.around()), top, pitch(len(run.around()), top)):
+        yield run.around()[n], row
 
 
-def names(run: Run, top: float, pen: Pen | None = None) -> Iterator[Mark]:
+def names(run: Run, top: float, pen: Pen = PLAIN) -> Marks:
     """The names of those rows; a click selects one."""
     for n, row in token_rows(run, top, pen):
         chosen = run.by("token", np.where(np.arange(len(run)) == n, 1.0, 0.0))
         yield row.name(run.labels[n])
         yield row.box(0, row.y, WIDTH, row.high - 1, "frame", part="row", act={"token": n}, label=run.labels[n])
         yield row.box(NAMES - 4, row.y + 3, 3, row.high - 7, present=chosen, part="chosen")
-    if rest := len(run) - len(run.window):
-        yield (pen or Pen()).text(run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small")
+    if rest := len(run) - len(run.around()):
+        yield pen.text(run.look.words("more_tokens", n=rest), y=HEIGHT - 6, look="small")
 
 
-def matrix(
-    run: Run, weights: np.ndarray, x: Length, y: float, width: Length, height: float, pen: Pen
-) -> Iterator[Mark]:
+def matrix(run: Run, weights: np.ndarray, x: Length, y: float, width: Length, height: float, pen: Pen) -> Marks:
     """Learned numbers, and how many they are."""
     pen, (rows, columns) = pen.but(part="matrix"), weights.shape
     yield pen.text(run.look.words("matrix", rows=rows, columns=columns), x, y - 14)
@@ -133,7 +135,7 @@ def lengths(share: Any, width: float = 1.0, less: float = 240) -> np.ndarray:
 
 def bars(
     run: Run, labels: Sequence[Any], values: Any, form: str, top: float, high: float = 44, most: Any = 1, **more: Any
-) -> Iterator[Mark]:
+) -> Marks:
     """A row each: a label, a bar and its value, a number or one for each token; ``most`` takes all the room."""
     axes = "token" if np.ndim(values[0]) else ""
     for n, row in Pen(more).rows(len(labels), top, high):

@@ -50,13 +50,13 @@ class Run:
     # Words
 
     def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
-        """A beat: the text of that name, for models of this kind and for a file where there is one. Labels that follow,
-        as in ``"scores_5 later"``, stand in its place {{more}}.
+        """A beat: what is said under that name, of models of this kind and in a file where that differs. Labels that
+        follow, as in ``"scores_5 later"``, stand in its place {{more}}.
         """
         key, *names = key.split()
         kept = {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
         more = "".join(self.look.t(f"walk.{name}", **kept) for name in names)
-        return Beat(self.look.text(self.kind(key), more=more, **values), lights, guess)
+        return Beat(Line(self.look.words(self.kind(key), more=more, **values)), lights, guess)
 
     def among(
         self, keys: Sequence[str], case: np.ndarray, lights: str = "", guess: Guess | None = None, /, **values: Any
@@ -124,11 +124,15 @@ class Run:
         """Of which tokens something was made so."""
         return [self.look.token] if len(values) == 1 else list(range(len(self)))
 
-    @cached_property
-    def window(self) -> range:
-        """Tokens that have a row where all have one alike; the selected one is among them."""
-        stop = min(len(self), max(MOST_ROWS, self.look.token + 1))
-        return range(max(0, stop - MOST_ROWS), stop)
+    def around(self, most: int = MOST_ROWS) -> range:
+        """So many tokens, the selected one among them: those that have a row where all have one alike."""
+        stop = min(len(self), max(most, self.look.token + 1))
+        return range(max(0, stop - most), stop)
+
+    @property
+    def table(self) -> torch.Tensor:
+        """The embeddings of the vocabulary: [V, D]"""
+        return self.trace.model.embedding.weight.detach()
 
     @property
     def rows_in(self) -> np.ndarray:
@@ -139,13 +143,12 @@ class Run:
 
     def head(self, name: str) -> np.ndarray:
         """A value of the head, [T, …]; of keys and values that heads share, those that it reads."""
-        trace, site = self.trace, f"blocks.{self.look.layer}.attn.{name}"
-        return trace.head(site, self.look.head).numpy()
+        return self.trace.head(self.look.site(f"attn.{name}"), self.look.head).numpy()
 
     def last(self, letter: str) -> str:
         """Queries or keys as the product takes them."""
         names = (f"{letter}_rotated", f"{letter}_normed", letter)
-        return next(name for name in names if f"blocks.{self.look.layer}.attn.{name}" in self.trace)
+        return next(name for name in names if self.look.has(f"attn.{name}"))
 
     @cached_property
     def visible(self) -> np.ndarray:
@@ -168,13 +171,10 @@ class Run:
     @cached_property
     def sharp(self) -> np.ndarray:
         """The weights if nothing were divided: [T, T]"""
-        config = self.trace.config
-        scaled = self.head("scores")
-        undivided = ops.cap(torch.tensor(self.dots), config.score_cap).numpy()
-        pushed = np.where(self.visible, self.scores - ops.cap(torch.tensor(scaled), config.score_cap).numpy(), 0)
-        whole = torch.tensor(np.where(self.visible, pushed + undivided, -np.inf), dtype=torch.float64)
-        at = f"blocks.{self.look.layer}.attn.sink"
+        cap, at = self.trace.config.score_cap, f"blocks.{self.look.layer}.attn.sink"
+        undivided, scaled = (ops.cap(torch.tensor(one), cap).numpy() for one in (self.dots, self.head("scores")))
         sink = self.trace.head(at, self.look.head).double() if at in self.trace else None
+        whole = torch.tensor(self.scores - scaled + undivided, dtype=torch.float64)
         found = ops.pattern(whole, sink).numpy().astype(np.float32)
         below = np.nextafter(np.float32(1), np.float32(0))  # what is all but 100% is not written as 100%
         return np.where(self.visible.sum(-1, keepdims=True) > 1, np.minimum(found, below), found)
@@ -227,16 +227,14 @@ def start(trace: Trace) -> tuple[int, int, int]:
     """Layer, head and token to begin with: a query that reads mostly one token, which is not itself, the one before it
     or the first, and after which another token stands, to be hidden. Of a text too short for that, the nearest to it.
     """
-    n = len(trace)
-    marks = list(heads.marks(trace))
     layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
     layers = [n for n in layers if trace.config.source_of(trace.stack.side, n) is None]
     if isinstance(trace.values, Recomputed):
         layers = layers[len(layers) // 2 :][:1]
-    at = np.arange(n)
-    gap = at[:, None] - at
-    worth = np.where((abs(gap) > 1) & (at > 0), 1.0, np.where(abs(gap) == 1, 0.3, 0.1))
-    worth = worth * np.where(at < n - 1, 1.0, 0.2)[:, None]
+    marks, at = list(heads.marks(trace)), np.arange(len(trace))
+    gap = abs(at[:, None] - at)
+    worth = np.where((gap > 1) & (at > 0), 1.0, np.where(gap == 1, 0.3, 0.1))
+    worth[-1] *= 0.2
     whole = np.array([token.is_whole for token in trace.tokens])  # a piece of a character says nothing
     says = np.array([any(map(str.isalnum, token.text)) or not token.text for token in trace.tokens])
     worth *= np.where(whole[:, None] & whole, 1.0, 0.01) * np.where(says[:, None] & says, 1.0, 0.3)
@@ -245,13 +243,10 @@ def start(trace: Trace) -> tuple[int, int, int]:
     worth *= rare[:, None] * rare
     worth[:, marks] *= 0.01
     worth[marks] *= 0.01
-    if trace.tokenizer.mask_id in trace.own_ids:  # a gap is what the model is asked about
-        worth[[n for n, id in enumerate(trace.own_ids) if id != trace.tokenizer.mask_id]] = 0
-        worth[trace.own_ids.index(trace.tokenizer.mask_id)] += 0.01
-
-    def found(layer: int) -> np.ndarray:
-        return worth * trace[f"blocks.{layer}.attn.pattern"].numpy()
-
-    layer = max(layers, key=lambda layer: found(layer).max())
-    head, token, _ = np.unravel_index(found(layer).argmax(), found(layer).shape)
-    return layer, int(head), int(token)
+    gaps = np.array(trace.own_ids) == trace.tokenizer.mask_id  # which the model is asked about
+    if gaps.any():
+        worth[~gaps] = 0
+        worth[gaps.argmax()] += 0.01
+    found = np.stack([worth * trace[f"blocks.{layer}.attn.pattern"].numpy() for layer in layers])
+    layer, head, token, _ = np.unravel_index(found.argmax(), found.shape)
+    return layers[layer], int(head), int(token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,13 +10,12 @@ import torch
 from viz_model.claims import exceeds
 from viz_model.config import NoNorm
 from viz_model.config import NoPosition as WithoutPosition
-from viz_model.island.beats import Chapter, Mark
+from viz_model.island.beats import Chapter
 from viz_model.measures import change
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.chapters.write import of, words, writes
-from viz_model.topics.walk.layout import Pen
+from viz_model.topics.walk.chapters.write import n_parameters, of, words, writes
+from viz_model.topics.walk.layout import Marks, Pen, bars, toy
 from viz_model.topics.walk.run import Run
 
 MOST = 40
@@ -27,21 +26,18 @@ LARGE = 20_000_000
 
 def parts(run: Run) -> dict[str, Edit]:
     """What may be taken out of the run, one thing at a time."""
-    trace, side = run.trace, run.trace.stack.side
-    found: dict[str, Edit] = {}
-    if not isinstance(trace.config.layer(side, 0).position, WithoutPosition):
-        found["position"] = edits.NoPosition()
-    if not bool(run.visible.all()) or trace.config.kind == "decoder":
-        found["mask"] = edits.NoMask(side=side)
-    found["head"] = edits.AblateHead(layer=place(run)["layer"], head=place(run)["head"], side=side)
-    if trace.config.divides_by_root:
-        found["scale"] = edits.NoScale()
-    if not isinstance(trace.config.norm, NoNorm):
-        found["norm"] = edits.NoNorm()
-    return found
+    config, side = run.trace.config, run.trace.stack.side
+    found: dict[str, tuple[bool, Edit]] = {
+        "position": (not isinstance(config.layer(side, 0).position, WithoutPosition), edits.NoPosition()),
+        "mask": (not run.visible.all() or config.kind == "decoder", edits.NoMask(side=side)),
+        "head": (True, edits.AblateHead(**place(run), side=side)),
+        "scale": (config.divides_by_root, edits.NoScale()),
+        "norm": (not isinstance(config.norm, NoNorm), edits.NoNorm()),
+    }
+    return {name: edit for name, (has_it, edit) in found.items() if has_it}
 
 
-def place(run: Run) -> dict[str, int]:
+def place(run: Run) -> dict[str, Any]:
     """The head that may be taken out: the selected one; of what was recorded the one for which that was done."""
     recorded = map(int, run.look.options["saved"].split(".")) if run.is_recorded else (run.look.layer, run.look.head)
     return dict(zip(("layer", "head"), recorded, strict=True))
@@ -53,8 +49,8 @@ def chapter(run: Run) -> Chapter:
     beats = [run.says("broken_1" if is_written else "broken_1_read")]
     named = dict[int, int]()  # which part a beat speaks of: that one is taken out when it begins
     if measured := _hurts(run, found):
-        most = int(np.argmax(measured))
-        before, after = _surprise(run, None), measured[most]
+        before, *without = measured
+        most, after = int(np.argmax(without)), max(without)
         key = "broken_hurts" if exceeds(after, before, 2) else "broken_spares"
         guess = run.asks("guess_hurts", labels, most)
         beats.append(run.says(key, "", guess, worst=labels[most], before=f"{before:.2f}", after=f"{after:.2f}"))
@@ -65,34 +61,33 @@ def chapter(run: Run) -> Chapter:
     beats.append(run.says("broken_end" if run.look.is_saved else "broken_end your_turn"))
     if not is_written:
         return run.chapter("broken", beats, _changes(run, found, labels), "ablations")
-    offered = [
-        (edits.write((edit,)), label, look.words("without", what=label))
-        for edit, label in zip(found.values(), labels, strict=True)
-    ]
+    changes = [edits.write((edit,)) for edit in found.values()]
+    offered = list(zip(changes, labels, (look.words("without", what=label) for label in labels), strict=True))
     data = {"of": of(run), "text": run.trace.text or "", "parts": offered, "named": named, "most": MOST}
     data |= {"whole": look.words("whole"), "words": words(run)}
-    return run.chapter("broken", beats, [layout.toy("broken", data, look.words("broken_label"))], "ablations")
-
-
-def _surprise(run: Run, edit: Edit | None) -> float:
-    """Mean surprise of the text's own tokens with a part taken out, or as the run has them, in nats."""
-    logits = (run.trace if edit is None else change.rerun(run.trace, (edit,)))["logits"]
-    return float(torch.nn.functional.cross_entropy(logits[:-1], torch.tensor(run.trace.own_ids)[1:]))
+    return run.chapter("broken", beats, [toy("broken", data, look.words("broken_label"))], "ablations")
 
 
 def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
-    """Mean surprise without each part; None where there is no text to be surprised at."""
-    size = sum(weight.numel() for weight in run.trace.model.parameters())
-    if run.trace.edits or size > LARGE or not writes(run) or len(run) < 3 or run.trace.config.kind != "decoder":
+    """Mean surprise of the text's own tokens in nats, as the run has them and then without each part; None where there
+    is no text to be surprised at.
+    """
+    is_small = run.trace.config.kind == "decoder" and n_parameters(run) <= LARGE and len(run) > 2
+    if run.trace.edits or not is_small or not writes(run):
         return None
+    answers = torch.tensor(run.trace.own_ids)[1:]
 
-    def without(edit: Edit) -> float:
-        return run.look.once(lambda _: _surprise(run, edit), ("walk hurts", edits.write((edit,))))
+    def surprise(*made: Edit) -> float:
+        def measured(_: object) -> float:
+            logits = (change.rerun(run.trace, made) if made else run.trace)["logits"]
+            return float(torch.nn.functional.cross_entropy(logits[:-1], answers))
 
-    return list(map(without, found.values()))
+        return run.look.once(measured, ("walk hurts", edits.write(made)))
+
+    return [surprise(), *map(surprise, found.values())]
 
 
-def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Iterator[Mark]:
+def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Marks:
     """What becomes of the likeliest answer without each part."""
     look, classes = run.look, run.trace.config.classes
     if run.trace.edits or not (run.predicts or classes):
@@ -103,4 +98,4 @@ def _changes(run: Run, found: dict[str, Edit], labels: list[str]) -> Iterator[Ma
     best = int(probs[0].argmax())
     yield Pen().text(look.words("chance_of", token=classes[best] if classes else run.token(best)), y=30, look="bold")
     labels = [look.words("whole"), *labels]
-    yield from layout.bars(run, labels, probs[:, best], "percent", 60, part="share")
+    yield from bars(run, labels, probs[:, best], "percent", 60, part="share")

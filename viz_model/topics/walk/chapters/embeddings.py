@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 
-from viz_model.island.beats import Chapter, Mark, ends
+from viz_model.island.beats import Chapter, ends
 from viz_model.tokenizers.text import TextError
-from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters import tokens
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, most, names, token_rows
 from viz_model.topics.walk.run import Run
 
 N, TOP, SAMPLE, AMONG = 3, 56, 40, 60
@@ -21,8 +18,8 @@ def chapter(run: Run) -> Chapter:
     if run.trace.shows_patches:
         said = [run.says("patches_3"), run.says("patches_4", "stream", d=run.trace.config.d_model)]
         return run.chapter("embeddings", said, tokens.embedded(run), "embedding")
-    (ids, cosines, *far), word = nearest(run), run.named()
-    others = np.stack([ids[:, 0], *far], -1)
+    (ids, cosines), word = nearest(run), run.named()
+    others = ids[:, [0, 3, 4]]
     order = np.argsort(others, -1)
     options = run.tokens(np.take_along_axis(others, order, -1), "token")
     is_word = run.trace.own_ids[run.look.token] not in run.trace.own_tokenizer.controls
@@ -33,51 +30,41 @@ def chapter(run: Run) -> Chapter:
         run.says("embeddings_2", "", guess if is_word else None, word=word, **closest),
         run.says("embeddings_3", "stream", word=word),
     ]
-    marks = [*_lookup(run), *layout.names(run, TOP, Pen({"until": 2})), *_closest(run, ids, cosines)]
+    marks = [*_lookup(run), *names(run, TOP, Pen({"until": 2})), *_closest(run, ids, cosines)]
     return run.chapter("embeddings", beats, marks, "embedding")
 
 
-def table(run: Run) -> torch.Tensor:
-    """[V, D]"""
-    return run.trace.model.embedding.weight.detach()
-
-
-def nearest(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The three rows closest to each token's, by their cosine, that are other words; and two that are far from it:
-    ids [T or 1, 3], cosines [T or 1, 3], ids [T or 1] twice.
+def nearest(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """The three rows closest to each token's, by their cosine, that are other words, and two that are far from it: ids
+    [T or 1, 5]; and the cosines of the three.
     """
-    weights, tokenizer, own = table(run), run.trace.tokenizer, run.trace.own_ids
-    unit, words = torch.nn.functional.normalize(weights, dim=-1), torch.tensor(_words(run))
+    weights, tokenizer, own, words = run.table, run.trace.tokenizer, run.trace.own_ids, _words(run)
+    unit = torch.nn.functional.normalize(weights, dim=-1)
 
     def make(at: list[int]) -> np.ndarray:
-        cosines = unit[[own[n] for n in at]] @ unit.T
-        best = cosines.topk(min(AMONG, len(weights)), dim=-1)
         found = []
-        for row, n in enumerate(at):
-            names, seen = {_plain(tokenizer.token(own[n]).text)}, list[tuple[int, float]]()
-            is_word = any(any(map(str.isalnum, name)) for name in names)
-            for id, cosine in zip(best.indices[row].tolist(), best.values[row].tolist(), strict=True):
+        for n in at:
+            cosines, name, near = unit @ unit[own[n]], tokenizer.token(own[n]).text, dict[str, int]()
+            for id in cosines.topk(min(AMONG, len(weights))).indices.tolist():
                 token = tokenizer.token(id)
-                if id not in tokenizer.controls and token.is_whole and _is_other(token.text, names, is_word):
-                    seen.append((id, cosine))
-                    names.add(_plain(token.text))
-                if len(seen) == 3:
-                    break
-            seen += [(own[n], 1.0)] * (3 - len(seen))
-            near = {id for id, _ in seen}
-            others = [id for id in words.tolist() if id not in near and id != own[n]]
-            far = [id for id in others if abs(float(cosines[row, id])) < 0.15]
+                is_whole = id not in tokenizer.controls and token.is_whole and bool(token.text.strip())
+                if is_whole and _has_letters(token.text) >= _has_letters(name):
+                    near.setdefault(_plain(token.text), id)
+            near.pop(_plain(name), None)
+            three = [*near.values(), own[n], own[n], own[n]][:3]
+            others = [id for id in words if id not in three and id != own[n]]
+            far = [id for id in others if abs(float(cosines[id])) < 0.15]
             turn = 7 * n % max(1, len(far))
-            far = [*dict.fromkeys((*far[turn:], *far[:turn], *others, *words.tolist())), *words.tolist()][:2]
-            found.append([*(id for id, _ in seen), *(cosine for _, cosine in seen), *far])
+            far = [*dict.fromkeys((*far[turn:], *far[:turn], *others, *words)), *words][:2]
+            found.append([*three, *far, *cosines[three].tolist()])
         return np.array(found)
 
     made = run.each(make, len(own) * weights.numel())
-    return made[:, :3].astype(int), made[:, 3:6], made[:, 6].astype(int), made[:, 7].astype(int)
+    return made[:, :5].astype(int), made[:, 5:]
 
 
-def _is_other(text: str, names: set[str], is_word: bool) -> bool:
-    return bool(text.strip()) and _plain(text) not in names and (not is_word or any(map(str.isalnum, text)))
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _plain(text: str) -> str:
@@ -96,30 +83,28 @@ def _words(run: Run) -> list[int]:
     return found or [0, 1, 2]
 
 
-def _lookup(run: Run) -> Iterator[Mark]:
+def _lookup(run: Run) -> Marks:
     """The table, and the rows that the tokens' numbers select, which come out of it."""
-    look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, table(run)
+    look, d, own, weights = run.look, run.trace.config.d_embedding, run.trace.own_ids, run.table
     sample = weights[torch.linspace(0, len(weights) - 1, SAMPLE).long(), :: max(1, d // 48)].numpy()
-    pen, top = Pen({"until": 2}), layout.most(weights[:400].numpy()) / 2
+    pen, top = Pen({"until": 2}), most(weights[:400].numpy()) / 2
     yield pen.end(look.words("table", rows=f"{len(weights):,}", d=d), WIDTH, TOP - 16, part="matrix")
     yield pen.cells(sample, (0.7, 0), TOP, (0.3, 0), 300, top=top, part="matrix")
     yield pen.text(look.words("ids"), NAMES, TOP - 16)
-    for at, row in layout.token_rows(run, TOP, pen):
+    for at, row in token_rows(run, TOP, pen):
         values = weights[own[at]].numpy()
         yield row.end(str(own[at]), NAMES + 44)
         x, width = ends(N, (0, (0.7, 0)), (1, (0.0, NAMES + 56))), ends(N, (0, (0.3, 0)), (1, (0.62, -NAMES - 60)))
-        y, height = (
-            ends(N, (0, TOP + 300 * own[at] / len(weights)), (1, row.y + 3)),
-            ends(N, (0, 3.0), (1, row.high - 6)),
-        )
+        y = ends(N, (0, TOP + 300 * own[at] / len(weights)), (1, row.y + 3))
+        height = ends(N, (0, 3.0), (1, row.high - 6))
         yield row.cells(values, x, y, width, height, top=top, part="stream")
         yield row.strip(values, (0, NAMES), (1, -NAMES), top, since=3, until=99, part="stream")
 
 
-def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Iterator[Mark]:
+def _closest(run: Run, ids: np.ndarray, cosines: np.ndarray) -> Marks:
     """The selected row, and below it those closest to it."""
-    weights, own = table(run), run.trace.own_ids
-    pen, top = Pen({"since": 2, "until": 3}), layout.most(weights[:400].numpy()) / 2
+    weights, own = run.table, run.trace.own_ids
+    pen, top = Pen({"since": 2, "until": 3}), most(weights[:400].numpy()) / 2
     x, width = NAMES + 20, (1, -NAMES - 90)
     each = weights[[own[n] for n in run.held(ids)]].numpy()
     yield pen.name(run.label(), 50, look="bold")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import neurons
 from viz_model.model.sites import n_neurons
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, bars, lengths, most, names, token_rows
 from viz_model.topics.walk.run import Run
 
 COLUMNS = 48
-_BYTE = re.compile("[0-9A-F]{2}")
 
 
 def chapter(run: Run) -> Chapter:
@@ -38,35 +35,27 @@ def chapter(run: Run) -> Chapter:
             marks += _fires(run, act[:, number], number)
     else:
         beats.append(run.says("ffn_experts"))
-    shares = _shares(run)
-    network, attention = shares["ffn"], shares["attn"]
-    key = "ffn_size outweighs" if shares.get("embedding", 0) > network > attention else "ffn_size"
-    beats.append(run.says(key, share=f"{network / (network + attention):.0%}"))
-    values = np.array(list(shares.values())) / sum(shares.values())
-    labels, since = [look.words(f"part_{name}") for name in shares], len(beats)
-    marks += layout.bars(run, labels, values, "share", 110, since=since, part="share")
+    weights = {name: weight.numel() for name, weight in run.trace.model.named_parameters()}
+    ffn, attn, cross = (sum(n for name, n in weights.items() if f".{one}." in name) for one in ("ffn", "attn", "cross"))
+    sizes = {"ffn": ffn, "attn": attn + cross}
+    if not config.reads_pictures:
+        sizes["embedding"] = run.table.numel()
+    key = "ffn_size outweighs" if sizes.get("embedding", 0) > ffn > sizes["attn"] else "ffn_size"
+    beats.append(run.says(key, share=f"{ffn / (ffn + sizes['attn']):.0%}"))
+    labels, values, since = [look.words(f"part_{name}") for name in sizes], np.array([*sizes.values()]), len(beats)
+    marks += bars(run, labels, values / values.sum(), "share", 110, since=since, part="share")
     marks.append(Pen().text(look.words("weights_of"), y=80, since=since))
     return run.chapter("ffn", beats, marks, "block")
 
 
-def _shares(run: Run) -> dict[str, int]:
-    """Weights of all feed-forward networks, of all attention, and of the embedding table."""
-    model, sizes = run.trace.model, {"ffn": 0, "attn": 0}
-    for name, weight in model.named_parameters():
-        for part, size in (("ffn", "ffn"), ("attn", "attn"), ("cross", "attn")):
-            sizes[size] += weight.numel() if f".{part}." in name else 0
-    return sizes if run.trace.config.reads_pictures else {**sizes, "embedding": model.embedding.weight.numel()}
-
-
-def _neurons(run: Run, act: np.ndarray, active: object) -> Iterator[Mark]:
+def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
     """The neurons before and after the curve, and how many are ``active`` where that can be counted."""
     look, at, count = run.look, f"blocks.{run.look.layer}.ffn.", act.shape[-1]
     before, rows, pen = run.trace[f"{at}up"].numpy() if f"{at}up" in run.trace else act, -(-count // COLUMNS), Pen()
-    top = layout.most(before) / 2
+    top = most(before) / 2
     yield pen.text(look.words("neurons_of", n=f"{count:,}", token=run.label()), y=34, until=3)
-    for values, since, until in ((before, 0, 2), (act, 2, 3)):
+    for values, there in ((before, {"until": 2}), (act, {"since": 2, "until": 3})):
         cells = np.pad(values, [(0, 0), (0, rows * COLUMNS - count)]).reshape(len(run), rows, COLUMNS)
-        there = {"since": since, "until": until}
         yield pen.cells(run.by("token", cells), 0, 60, WIDTH, min(300, 18 * rows), top=top, **there)
     if active is not None:
         yield pen.text(look.words("fire", active=active, n=f"{count:,}"), y=392, since=2, until=3, look="bold")
@@ -76,22 +65,20 @@ def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
     """The strongest neuron at the selected token: its number, the tokens on which it fires most, and the tokens that it
     pushes, by their names in prose; None where it fires nowhere.
     """
-    look, number = run.look, int(act[run.look.token].argmax())
-    whole = [token.is_whole for token in run.trace.tokens]
-    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and whole[n]][:3]
+    look, tokens, number = run.look, run.trace.tokens, int(act[run.look.token].argmax())
+    order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and tokens[n].is_whole][:3]
     if not order:
         return None
     column = run.trace.stack.block(look.layer).ffn.down.weight.detach().T[[number]]
-    names = [name for name, _ in neurons.promoted(run.trace, column, 12)[0]]
-    pushed = [f"`{name.strip('·')}`" for name in names if any(map(str.isalpha, name)) and not _BYTE.fullmatch(name)]
-    fires = dict.fromkeys(look.code_name(n) for n in order)
-    return number, look.listed(fires), look.listed(list(dict.fromkeys(pushed))[:3])
+    told = [name for name, _ in neurons.promoted(run.trace, column, 12)[0] if any(map(str.isalpha, name))]
+    pushed = dict.fromkeys(f"`{name.strip('·')}`" for name in told if not re.fullmatch("[0-9A-F]{2}", name))
+    return number, look.listed(dict.fromkeys(map(look.code_name, order))), look.listed(list(pushed)[:3])
 
 
-def _fires(run: Run, act: np.ndarray, number: int) -> Iterator[Mark]:
+def _fires(run: Run, act: np.ndarray, number: int) -> Marks:
     pen, top = Pen({"since": 3, "until": 4}), float(act.max()) or 1.0
     yield pen.text(run.look.words("neuron", n=number), y=30, look="bold")
-    yield from layout.names(run, 60, pen)
-    for at, row in layout.token_rows(run, 60, pen):
-        yield row.bar(NAMES + 4, layout.lengths(max(0.0, act[at] / top), less=190), 5, part="neuron")
+    yield from names(run, 60, pen)
+    for at, row in token_rows(run, 60, pen):
+        yield row.bar(NAMES + 4, lengths(max(0.0, act[at] / top), less=190), 5, part="neuron")
         yield row.end(float(act[at]), form="2")

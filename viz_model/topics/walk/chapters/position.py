@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from viz_model.config import Sinusoidal
 from viz_model.drawing.digits import root
-from viz_model.island.beats import Chapter, Mark, ends
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, Pen
+from viz_model.island.beats import Chapter, ends
+from viz_model.topics.walk.layout import NAMES, Marks, Pen, lengths, most, pitch
 from viz_model.topics.walk.run import Run
 
 ROW, HIGH, X, WIDE = 34, 26, NAMES + 56, (1, -NAMES - 56)
+ADDED = ("waves", "learned")
 
 
 def way(run: Run) -> str:
@@ -27,50 +25,42 @@ def way(run: Run) -> str:
     return "biased" if f"{at}bias" in trace else "none"
 
 
-def pair(run: Run) -> tuple[int, int] | None:
-    """Two places at which the same token stands; None where none stands twice."""
-    ids = run.trace.own_ids
-    found = ((a, b) for b in range(len(ids)) for a in range(b) if ids[a] == ids[b])
-    return next(found, None)
-
-
 def chapter(run: Run) -> Chapter:
-    kind, twins, d = way(run), pair(run), run.trace.config.d_embedding
-    scaled = "_scaled" if run.trace.config.scale_embedding else ""
+    kind, ids, d = way(run), run.trace.own_ids, run.trace.config.d_embedding
+    twins = next(((a, b) for b in range(len(ids)) for a in range(b) if ids[a] == ids[b]), None)
     word = run.look.code_name(twins[0] if twins else run.look.token)
     beats = [run.says("position_1", "row", word=word), run.says(f"position_2_{kind}", "position", d=d)]
-    if kind in ("waves", "learned"):
+    if kind in ADDED:
+        scaled = "_scaled" if run.trace.config.scale_embedding else ""
         beats.append(run.says(f"position_3{scaled}", d=d, is_root=root(d)[0]))
     return run.chapter("position", beats, _marks(run, kind, twins), "position")
 
 
-def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]:
+def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Marks:
     trace, look = run.trace, run.look
     places = of = twins or (look.token,)
-    if not twins and kind in ("waves", "learned") and len(run) > 1:  # the same token, as it would be at another place
+    if not twins and kind in ADDED and len(run) > 1:  # the same token, as it would be at another place
         places, of = (look.token, 0 if look.token else len(run) - 1), (look.token, look.token)
-    rows = run.rows_in[list(of)]
-    parts = [("row", rows, 1)]
-    if kind in ("waves", "learned"):
+    rows, words = run.rows_in[list(of)], look.words
+    parts = [("row", words("strip_row"), rows, 1)]
+    if kind in ADDED:
         added = trace["embed.position"][list(places)].numpy()
-        parts += [("position", added, 2), ("sum", rows + added, 3)]
+        parts += [("position", words("strip_position"), added, 2), ("sum", words("strip_sum"), rows + added, 3)]
+        if trace.config.scale_embedding:  # as is said when it is added to
+            scaled = words("strip_row_scaled", d=trace.config.d_embedding)
+            parts[0] = ("row", ends(3, (0, words("strip_row")), (3, scaled)), rows, 1)
     elif kind in ("turned", "changed"):
         letter = "k_normed" if f"blocks.{look.layer}.attn.k_normed" in trace else "k"
-        keys = (("key", letter), ("turned", "k_rotated"))
-        parts += [(name, run.head(site)[list(places)], 2) for name, site in keys]
+        for name, label, site in (("key", "key", letter), ("turned", "strip_turned", "k_rotated")):
+            parts.append((name, words(label), run.head(site)[list(places)], 2))
     for g, at in enumerate(places):
         y = 24 + (190 if len(parts) > 1 else 90) * g
-        yield Pen().text(look.words("place", n=at), y=y, look="small")
+        yield Pen().text(words("place", n=at), y=y, look="small")
         yield Pen().text(run.labels[of[g]], y=y + 26, look="bold")
-        for n, (name, values, since) in enumerate(parts):
+        for n, (name, label, values, since) in enumerate(parts):
             top, pen = y + 16 + ROW * n, Pen({"since": since, "part": name})
-            label, small = look.words("key" if name == "key" else f"strip_{name}"), {"look": "small", "part": ""}
-            is_scaled = name == "row" and trace.config.scale_embedding and kind in ("waves", "learned")
-            yield pen.end(label, NAMES + 48, top + HIGH / 2, until=3 if is_scaled else 99, **small)
-            if is_scaled:  # as is said when it is added to
-                label = look.words("strip_row_scaled", d=trace.config.d_embedding)
-                yield pen.end(label, NAMES + 48, top + HIGH / 2, **{**small, "since": 3})
-            own = {"values": values[g], "x": X, "width": WIDE, "top": layout.most(values)}
+            yield pen.end(label, NAMES + 48, top + HIGH / 2, look="small", part="")
+            own = {"values": values[g], "x": X, "width": WIDE, "top": most(values)}
             yield pen.cells(**own, y=ends(3, (0, y + 16), (since, top)), height=HIGH)
             if name == "position":
                 yield pen.cells(**own, y=top + ROW * 2, height=50, look="bars")
@@ -78,13 +68,13 @@ def _marks(run: Run, kind: str, twins: tuple[int, int] | None) -> Iterator[Mark]
         yield from _bias(run)
 
 
-def _bias(run: Run) -> Iterator[Mark]:
+def _bias(run: Run) -> Marks:
     """What is added to the scores of each token of the window, by the place of a key."""
-    bias, at, pen = run.head("bias"), list(run.window), Pen({"since": 2, "part": "position"})
+    bias, at, pen = run.head("bias"), list(run.around()), Pen({"since": 2, "part": "position"})
     seen = np.where(run.visible, bias, 0.0)[:, at]
-    share = np.abs(seen) / layout.most(seen)
+    share = np.abs(seen) / most(seen)
     yield pen.text(run.look.words("bias", token=run.label()), y=236, part="")
-    for n, row in pen.rows(len(at), 250, layout.pitch(len(at), 250, 420)):
+    for n, row in pen.rows(len(at), 250, pitch(len(at), 250, 420)):
         yield row.name(run.labels[at[n]], part="")
-        yield row.bar(NAMES, run.by("token", layout.lengths(share[:, n], less=200)), 2)
+        yield row.bar(NAMES, run.by("token", lengths(share[:, n], less=200)), 2)
         yield row.end(run.by("token", np.where(run.visible, bias, np.nan)[:, at[n]]), form="2")

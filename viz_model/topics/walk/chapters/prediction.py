@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,32 +15,33 @@ from viz_model.island.beats import Beat, Chapter, Mark
 from viz_model.measures import lens
 from viz_model.topics.walk import layout
 from viz_model.topics.walk.chapters.stream import after, depths
-from viz_model.topics.walk.chapters.write import class_probs
-from viz_model.topics.walk.layout import NAMES, Pen
+from viz_model.topics.walk.layout import NAMES, Marks, Pen, most
 from viz_model.topics.walk.run import Run
 
-TOP, HIGH = 60, 46
-COOL = 0.5
+TOP, COOL = 60, 0.5
 LINE: dict[str, Any] = {"left": (0, 160), "width": (1.0, -240)}
 """Where logits stand as points."""
 
 
 def chapter(run: Run) -> Chapter:
-    config = run.trace.config
+    trace, config, words = run.trace, run.trace.config, run.look.words
     if config.classes:
         return run.chapter("prediction", *_classes(run), "next_token")
     if not run.predicts:
+        values, rows = trace[after(trace.n_layers)].numpy(), list(layout.token_rows(run, TOP))
+        strips = [row.strip(values[at], NAMES, (1, -NAMES), most(values) / 2, part="stream") for at, row in rows]
         beats = [run.says("prediction_vectors", d=config.d_model)]
-        return run.chapter("prediction", beats, [*layout.names(run, TOP), *_vectors(run)], "next_token")
+        return run.chapter("prediction", beats, [*layout.names(run, TOP), *strips], "next_token")
     ids, logits = run.likely
-    probs, cool = (_softmax(run, ids, t) for t in (1.0, COOL))
+    every = trace["logits"][run.held(ids)].double()
+    probs, cool = (np.take_along_axis((every / t).softmax(-1).numpy(), ids, -1).astype("f4") for t in (1, COOL))
     best, n = run.tokens(ids[:, 0], "token", is_code=True), f"{config.n_vocab:,}"
-    has_norm = run.trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
+    has_norm = trace.stack.final_norm is not None and not isinstance(config.norm, NoNorm)
     key = "prediction_1" if has_norm or config.kind == "encoder" else "prediction_1_plain"
-    table = run.look.words("table_tied" if config.tie_embeddings or config.kind == "encoder" else "table_untied")
+    table = words("table_tied" if config.tie_embeddings or config.kind == "encoder" else "table_untied")
     first = {"token": run.named(), "best": best, "table": table, "logit": run.by("token", logits[:, 0], "2")}
     beats, steps = [run.says(key, "logit", **first)], {"logits": 1}
-    if has_norm and run.trace.norm_at == "pre":
+    if has_norm and trace.norm_at == "pre":
         steps["grown"] = 2
         beats.append(_without_norm(run, ids, best))
     steps["probs"] = len(beats) + 1
@@ -51,20 +52,17 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.says("prediction_4", "share"))
     steps["depth"] = len(beats) + 1
     passed, likeliest, leads = _by_depth(run)
-    named = [run.look.words("after_block", n=depth - 1) if depth else run.look.words("start") for depth in passed]
+    named = [words("after_block", n=depth - 1) if depth else words("start") for depth in passed]
     guess = run.asks("guess_depth", named, run.by("token", leads))
-    when = Among(named, run.by("token", leads))
-    beats.append(run.says("prediction_5", "", guess, best=best, when=when))
-    marks = [*_logits(run, ids, logits, probs, cool, steps), *_depth(run, named, likeliest, leads, steps["depth"])]
+    beats.append(run.says("prediction_5", "", guess, best=best, when=Among(named, run.by("token", leads))))
+    shown = (probs, cool if "cool" in steps else probs)
+    marks = [*_logits(run, ids, logits, shown, steps), *_depth(run, named, likeliest, leads, steps["depth"])]
     if "grown" in steps:
-        marks += _grown(run, passed, named, steps)
+        length = np.stack([trace[after(depth)].norm(dim=-1).numpy() for depth in passed])
+        grown: dict[str, Any] = {"since": 2, "until": steps["probs"], "part": "stream"}
+        marks.append(Pen(grown).end(words("length_of"), y=44))
+        marks += layout.bars(run, named, length, "1", TOP, most=length.max(0), **grown)
     return run.chapter("prediction", beats, marks, "next_token")
-
-
-def _softmax(run: Run, ids: np.ndarray, temperature: float) -> np.ndarray:
-    """Probabilities of tokens at a temperature: [T or 1, 5]"""
-    probs = (run.trace["logits"][run.held(ids)].double() / temperature).softmax(-1).numpy()
-    return np.take_along_axis(probs, ids, -1).astype(np.float32)
 
 
 def _without_norm(run: Run, ids: np.ndarray, best: Any) -> Beat:
@@ -97,41 +95,32 @@ def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
     return passed, ids[:, passed], np.array([passed.index(int(leads[0]))])
 
 
-def _logits(
-    run: Run, ids: np.ndarray, logits: np.ndarray, probs: np.ndarray, cool: np.ndarray, steps: Mapping[str, int]
-) -> Iterator[Mark]:
+def _logits(run: Run, ids: Any, logits: Any, shown: Sequence[np.ndarray], steps: Mapping[str, int]) -> Marks:
     """The likeliest tokens: their logits as points, then their probabilities as bars, also at a lower temperature."""
     look, n, since = run.look, steps["depth"], steps["probs"]
-    shown, cooled = steps.get("grown", since), steps.get("cool", n)
-    logit, share = Pen({"until": shown, "part": "logit"}), Pen({"since": since, "until": n, "part": "share"})
+    cooled, probs, high = steps.get("cool", n), shown[0], 46
+    logit = Pen({"until": steps.get("grown", since), "part": "logit"})
+    share = Pen({"since": since, "until": n, "part": "share"})
     yield Pen({"until": n}).text(look.words("after", token=run.label()), y=22, look="bold")
     yield logit.end(look.words("logits"), y=44)
     yield share.end(look.words("probabilities"), y=44, until=cooled)
     if "cool" in steps:
         yield share.end(look.words("at_temperature", t=COOL), y=44, since=cooled)
-    for k, row in Pen().rows(ids.shape[1], TOP, HIGH):
+    for k, row in Pen().rows(ids.shape[1], TOP, high):
         points, bars = row.but(**logit.fields), row.but(**share.fields)
         for pen in (points, bars):
             yield pen.end(run.tokens(ids[:, k], "token"), 150, part="")
         yield points.dot(run.by("token", layout.points(logits[:, k], layout.span(logits), **LINE)))
         yield points.end(run.by("token", logits[:, k]), form="2")
-        parts = [(0, 0 * probs[:, k]), (since, probs[:, k]), (cooled, (cool if "cool" in steps else probs)[:, k])]
+        parts = [(0, 0 * probs[:, k]), *((at, one[:, k]) for at, one in zip((since, cooled), shown, strict=True))]
         yield bars.bar(160, run.ends(n, *((at, layout.lengths(part)) for at, part in parts)), 8)
         yield bars.end(run.ends(n, *parts), form="percent")
-    rest = run.by("token", 1 - probs.sum(-1), "percent")
-    said = look.words("rest", n=f"{run.trace.config.n_vocab - ids.shape[1]:,}", p=rest)
-    yield share.text(said, 160, TOP + HIGH * ids.shape[1] + 20, until=cooled, look="small", part="")
+    others, p = f"{run.trace.config.n_vocab - ids.shape[1]:,}", run.by("token", 1 - probs.sum(-1), "percent")
+    rest = look.words("rest", n=others, p=p)
+    yield share.text(rest, 160, TOP + high * ids.shape[1] + 20, until=cooled, look="small", part="")
 
 
-def _grown(run: Run, passed: Sequence[int], named: Sequence[str], steps: Mapping[str, int]) -> Iterator[Mark]:
-    """The length of each token's vector after so many blocks."""
-    length = np.stack([run.trace[after(depth)].norm(dim=-1).numpy() for depth in passed])
-    there: dict[str, Any] = {"since": steps["grown"], "until": steps["probs"], "part": "stream"}
-    yield Pen(there).end(run.look.words("length_of"), y=44)
-    yield from layout.bars(run, named, length, "1", TOP, most=length.max(0), **there)
-
-
-def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Iterator[Mark]:
+def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, since: int) -> Marks:
     """What would be predicted after each block; the rows from which on it stays."""
     pen = Pen({"since": since})
     yield pen.text(run.look.words("if_it_stopped", token=run.label()), y=22, look="bold")
@@ -145,13 +134,13 @@ def _depth(run: Run, named: Sequence[str], ids: np.ndarray, leads: np.ndarray, s
 
 
 def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
-    probs, logits, names = class_probs(run), run.trace["class.logits"].numpy().reshape(-1), run.trace.config.classes
+    probs, logits = (run.trace[f"class.{name}"].numpy().reshape(-1) for name in ("probs", "logits"))
+    names = run.trace.config.classes
     best = int(probs.argmax())
-    named = {"best": names[best], "p": written(probs[best], "percent")}
-    logit = {"n": len(names), "logit": written(logits[best], "2")}
+    logit, p = written(logits[best], "2"), written(probs[best], "percent")
     beats = [
-        run.says("prediction_classes_1", "logit", **named, **logit),
-        run.says("prediction_classes_2", "share", **named),
+        run.says("prediction_classes_1", "logit", n=len(names), best=names[best], logit=logit),
+        run.says("prediction_classes_2", "share", best=names[best], p=p),
     ]
     marks: list[Mark] = [Pen().text(run.look.words("classes"), y=18)]
     marks += layout.bars(run, names, probs, "percent", 40, 36, part="share", since=2)
@@ -160,9 +149,3 @@ def _classes(run: Run) -> tuple[list[Beat], list[Mark]]:
         marks.append(row.dot(layout.points(logits[n], layout.span(logits), **LINE), part="logit"))
         marks.append(row.end(float(logits[n]), form="2", part="logit"))
     return beats, marks
-
-
-def _vectors(run: Run) -> Iterator[Mark]:
-    values = run.trace[after(run.trace.n_layers)].numpy()
-    for at, row in layout.token_rows(run, TOP):
-        yield row.strip(values[at], NAMES, (1, -NAMES), layout.most(values) / 2, part="stream")

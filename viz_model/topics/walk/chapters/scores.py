@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing.tables import by
-from viz_model.island.beats import Chapter, Mark, ends
+from viz_model.island.beats import Chapter, ends
 from viz_model.measures.heads import ROUNDING
 from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen, points
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, points
 from viz_model.topics.walk.run import Run
 
 N, TOP = 5, 136
@@ -21,20 +20,24 @@ BEST = ("scores_5", "scores_5 later", "scores_5 negative", "scores_5 later negat
 
 
 def chapter(run: Run) -> Chapter:
-    best = np.take_along_axis(run.shown, run.rows(run.dots).argmax(-1)[:, None], -1)[:, 0]
-    q, d, few, guess = run.named(), run.head(run.last("q")).shape[-1], _options(run, best), None
+    scores, q, d, guess = run.rows(run.dots), run.named(), run.head(run.last("q")).shape[-1], None
+    first = np.arange(len(run)), scores.argmax(-1)
+    best, few = run.shown[first], _options(run, run.shown[first])
     if few is not None:
         right = run.by("token", (few == best[:, None]).argmax(-1))
         guess = run.asks("guess_score", run.label(few), right, q=q)
+    # Of the only token, of scores that are equal or all below 0, of a best key that comes later.
+    even = np.ptp(run.dots, -1) <= ROUNDING * abs(run.dots).max(-1)
+    case = np.where(even, 5 if len(run) == 1 else 4, run.hidden[first] + 2 * (scores.max(-1) < 0))
     biased = "_bias" if attention(run).q.bias is not None else ""
     rotated = "both_turned" if run.last("q") == "q_rotated" else ""
-    product = {"k": run.named(run.shown, "token key"), "score": run.by("token key", run.rows(run.dots), "2")}
+    product = {"k": run.named(run.shown, "token key"), "score": run.by("token key", scores, "2")}
     beats = [
         run.says("scores_1"),
         run.says(f"scores_2{biased}", "query line matrix", q=q, dk=d),
         run.says(f"scores_3 {rotated}", "key matrix"),
         run.says("scores_4 tap_row" if len(run) > 1 else "scores_4", "query key1 product score1", q=q, dk=d, **product),
-        run.among(BEST, _case(run), "score", guess, q=q, best=run.named(best)),
+        run.among(BEST, case, "score", guess, q=q, best=run.named(best)),
     ]
     return run.chapter("scores", beats, _marks(run), "attention")
 
@@ -61,23 +64,6 @@ def _options(run: Run, best: np.ndarray) -> np.ndarray | None:
     return np.sort(np.concatenate([best[:, None], few], -1), -1)
 
 
-def _case(run: Run) -> np.ndarray:
-    """Which of the sentences on all scores holds: of the only token, of scores that are equal or all below 0, of a best
-    key that comes later.
-    """
-    scores = run.rows(run.dots)
-    even = np.ptp(run.dots, -1) <= ROUNDING * abs(run.dots).max(-1)
-    later = np.take_along_axis(run.hidden, scores.argmax(-1)[:, None], -1)[:, 0]
-    return np.select([np.full(len(run), len(run) == 1), even], [5, 4], later + 2 * (scores.max(-1) < 0))
-
-
-def read(run: Run) -> np.ndarray:
-    """The vectors as the matrices of the block read them: [T, D]"""
-    layer, trace = run.look.layer, run.trace
-    name = f"blocks.{layer}.attn.norm.out"
-    return trace[name if trace.norm_at in ("pre", "both") and name in trace else f"blocks.{layer}.resid.in"].numpy()
-
-
 def matrix(run: Run, letter: str) -> np.ndarray:
     """The columns of a matrix that make the query, key or value of the head: [D, d]"""
     weight, config = getattr(attention(run), letter).weight.detach().numpy(), run.trace.config
@@ -86,7 +72,7 @@ def matrix(run: Run, letter: str) -> np.ndarray:
     return weight.reshape(-1, d, weight.shape[-1])[owner].T
 
 
-def _marks(run: Run) -> Iterator[Mark]:
+def _marks(run: Run) -> Marks:
     look, scores = run.look, run.rows(run.dots)
     yield layout.toy("dot", {"names": ["a", "b", "a · b"]}, look.words("toy_dot"), until=2)
     yield from _query(run)
@@ -95,8 +81,8 @@ def _marks(run: Run) -> Iterator[Mark]:
     top, high, products = max(layout.most(q), layout.most(k)), layout.pitch(count, TOP), q[:, None] * k[run.shown]
     yield Pen().cells(run.row(q), NAMES, 8, KEYS, 22, top=top, since=3, part="query")
     # The working: the chosen key is copied beside the query, and multiplied.
-    places = np.array([TOP + high * n for n in range(count)], dtype=np.float32)
-    copied = by("beat key", np.stack([places] * 4 + [np.full(count, 36, dtype=np.float32)] * 2))
+    places = TOP + high * np.arange(count, dtype=np.float32)
+    copied = ends(N, (0, places), (4, np.full_like(places, 36)), axes="key")
     key, product, total = (Pen({"since": 4, "part": part}) for part in ("key1", "product", "score1"))
     yield key.name(look.words("key"), 46)
     yield key.cells(run.by("token key", k[run.shown][:, :, None]), NAMES, copied, KEYS, 22, top=top, when=(0, 0.5))
@@ -123,9 +109,12 @@ def _marks(run: Run) -> Iterator[Mark]:
         yield row.box(0, row.y, WIDTH, high - 1, "frame", part="row", act={"key": n}, label=label, when=(0, 1))
 
 
-def _query(run: Run) -> Iterator[Mark]:
+def _query(run: Run) -> Marks:
     """A vector times a matrix. The query is made below the matrix, and then goes to the top to be compared."""
-    look, line, made, weights = run.look, read(run), run.head("q"), matrix(run, "q")
+    look, trace, made, weights = run.look, run.trace, run.head("q"), matrix(run, "q")
+    normed = f"blocks.{look.layer}.attn.norm.out"
+    is_normed = trace.norm_at in ("pre", "both") and normed in trace
+    line = trace[normed if is_normed else f"blocks.{look.layer}.resid.in"].numpy()
     pen, d = Pen({"since": 2, "until": 3}), weights.shape[1]
     vector, table, query = (pen.but(part=part) for part in ("line", "matrix", "query"))
     yield vector.name(look.words("vector_of"), 66)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from viz_model.drawing.digits import root
-from viz_model.island.beats import Beat, Chapter, Mark
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import DOT, NAMES, Pen, points
+from viz_model.island.beats import Chapter
+from viz_model.topics.walk.layout import DOT, NAMES, Marks, Pen, pitch, points, span, toy
 from viz_model.topics.walk.run import Run
 
 TOP, MIDDLE = 48, 0.54
@@ -19,16 +17,24 @@ TOP, MIDDLE = 48, 0.54
 
 
 def chapter(run: Run) -> Chapter:
-    look, values, divides = run.look, facts(run), bool(run.trace.config.divides_by_root)
-    alone = ((~run.hidden).sum(-1) == 1).astype(int)
-    before, after = run.rows(run.sharp).max(-1), run.rows(run.pattern).max(-1)
-    beats, steps = [_mask(run, values)], {"mask": 1}
+    look, config, share, sharp = run.look, run.trace.config, run.rows(run.pattern), run.rows(run.sharp)
+    dk, best = run.head(run.last("q")).shape[-1], (np.arange(len(run)), share.argmax(-1))
+    is_root, number = root(config.root_of or dk)
+    values: dict[str, Any] = {"q": run.named(), "dk": dk, "root": number, "is_root": is_root}
+    values |= {"most": run.named(run.shown[best]), "share": run.by("token", share[best], "percent")}
+    values |= {"sharp": run.by("token", sharp[best], "percent")}
+    if run.visible.all() and config.sides[-1] == "encoder":
+        beats = [run.says("shares_open", "score", **values)]
+    else:
+        beats = [run.among(("shares_1", "shares_1_last"), run.visible.all(-1).astype(int), "hidden score", **values)]
+    steps, alone = {"mask": 1}, ((~run.hidden).sum(-1) == 1).astype(int)
     if f"blocks.{look.layer}.attn.bias" in run.trace:
         beats.append(run.says("shares_bias", "score", **values))
         steps["bias"] = 2
     beats.append(run.says("shares_2"))
     steps["toy"] = len(beats)
-    if divides:
+    if config.divides_by_root:
+        before, after = sharp.max(-1), share.max(-1)
         beats.append(run.among(("shares_3", "shares_3_only"), alone, "share", **values))
         options = [look.words("flatter"), look.words("sharper"), look.words("same")]
         right = np.select([np.abs(after - before) < 5e-4, after < before], [2, 0], 1)
@@ -38,55 +44,37 @@ def chapter(run: Run) -> Chapter:
         beats.append(run.among(("shares_whole", "shares_3_only"), alone, "score share", **values))
     steps |= {"softmax": steps["toy"] + 1, "last": len(beats)}
     beats.append(run.says("shares_5", "share", **values))
-    return run.chapter("shares", beats, _marks(run, steps, len(beats), divides), "attention")
+    divided = look.words("divided", root=number) if config.divides_by_root else ""
+    return run.chapter("shares", beats, _marks(run, steps, len(beats), divided), "attention")
 
 
-def facts(run: Run) -> dict[str, Any]:
-    share, dk = run.rows(run.pattern), run.head(run.last("q")).shape[-1]
-    best, (is_root, number) = share.argmax(-1)[:, None], root(run.trace.config.root_of or dk)
-    values: dict[str, Any] = {"q": run.named(), "dk": dk, "root": number, "is_root": is_root}
-    for name, found in (("share", share), ("sharp", run.rows(run.sharp))):
-        values[name] = run.by("token", np.take_along_axis(found, best, -1)[:, 0], "percent")
-    return {**values, "most": run.named(np.take_along_axis(run.shown, best, -1)[:, 0])}
-
-
-def _mask(run: Run, values: Mapping[str, Any]) -> Beat:
-    """What the mask hides of each query: of a model that looks both ways nothing."""
-    if bool(run.visible.all()) and run.trace.config.sides[-1] == "encoder":
-        return run.says("shares_open", "score", **values)
-    case = run.visible.all(-1).astype(int)
-    return run.among(("shares_1", "shares_1_last"), case, "hidden score", **values)
-
-
-def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> Iterator[Mark]:
+def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divided: str) -> Marks:
+    """The rows of the keys; ``divided`` is what scores are called that are divided, of a model that does so."""
     look, (tokens, count), softmax, last = run.look, run.shown.shape, steps["softmax"], steps["last"]
     raw, scaled, final, share, sharp = map(
-        run.rows, (run.dots, run.head("scores"), run.scores, run.pattern, run.sharp if divides else run.pattern)
+        run.rows, (run.dots, run.head("scores"), run.scores, run.pattern, run.sharp if divided else run.pattern)
     )
     rest = tokens > count
-    high = layout.pitch(count + 1 + rest, TOP)
-    scale = layout.span(np.concatenate([raw.ravel(), final[np.isfinite(final)]]))
-    toy = layout.toy("softmax", {"score": look.words("score")}, look.words("toy_softmax"), since=steps["toy"])
-    yield replace(toy, until=softmax)
+    high = pitch(count + 1 + rest, TOP)
+    scale = span(np.concatenate([raw.ravel(), final[np.isfinite(final)]]))
+    when = {"since": steps["toy"], "until": softmax}
+    yield toy("softmax", {"score": look.words("score")}, look.words("toy_softmax"), **when)
     # The scores stand alone before softmax is met, and then beside the weights.
     stands = ((Pen({"until": steps["toy"]}), 1.0), (Pen({"since": softmax}), MIDDLE))
-    lines: list[dict[str, Any]] = [
-        {"scale": scale, "left": (0, NAMES + 8), "width": (end, -NAMES - 72)} for _, end in stands
-    ]
-    for (pen, end), line in zip(stands, lines, strict=True):
+    line: dict[str, Any] = {"scale": scale, "left": (0, NAMES + 8)}
+    for pen, end in stands:
         yield pen.text(look.words("query_of"), y=12)
         yield pen.text(run.label(), y=TOP - 12, look="bold")
-        yield pen.box(points(0, **line, size=0), TOP, 1, high * count, part="score")
-        until = {"until": last} if end < 1 and divides else {}
+        yield pen.box(points(0, **line, width=(end, -NAMES - 72), size=0), TOP, 1, high * count, part="score")
+        until = {"until": last} if end < 1 and divided else {}
         yield pen.end(look.words("scores"), (end, -4), TOP - 12, part="score", **until)
     weight = Pen({"since": softmax, "part": "share"})
-    if divides:
-        divided = look.words("divided", root=facts(run)["root"])
+    if divided:
         yield Pen({"since": last, "part": "score"}).end(divided, (MIDDLE, -4), TOP - 12, look="bold")
         yield weight.end(look.words("softmax_of"), y=TOP - 12, until=last)
     yield weight.end(look.words("weights"), y=TOP - 12, since=last)
 
-    def weights(row: Pen, before: np.ndarray, after: np.ndarray) -> Iterator[Mark]:
+    def weights(row: Pen, before: np.ndarray, after: np.ndarray) -> Marks:
         row, none = row.but(**weight.fields), 0 * before
         parts = [(0, none), (softmax, before), (last, after)]
         wide = [(at, np.stack([0.28 * np.maximum(part, 0), none], -1).astype(np.float32)) for at, part in parts]
@@ -101,11 +89,12 @@ def _marks(run: Run, steps: Mapping[str, int], n_beats: int, divides: bool) -> I
         entries.append((last, np.where(hides, np.nan, final[:, n])))
         size = run.ends(n_beats, (0, np.full(tokens, float(DOT))), (1, np.where(hides, 0.0, DOT)))
         veil = run.ends(n_beats, (0, np.zeros(tokens)), (1, np.where(hides, high - 4, 0.0)))
-        for (pen, end), line in zip(stands, lines, strict=True):
+        for pen, end in stands:
             place = row.but(**pen.fields)
+            dots = [(at, points(one, **line, width=(end, -NAMES - 72))) for at, one in entries]
             yield place.name(run.label(run.shown[:, n]), when=(0, 1))
             yield place.box(NAMES, row.y + 2, (end, -NAMES), veil, "hatch", part="hidden")
-            yield place.dot(run.ends(n_beats, *((at, points(one, **line)) for at, one in entries)), size, part="score")
+            yield place.dot(run.ends(n_beats, *dots), size, part="score")
             yield place.end(run.ends(n_beats, *entries), (end, -4), form="2", part="score")
         yield from weights(row, sharp[:, n], share[:, n])
     below = Pen({"when": (0.6, 1)}, TOP + high * count, high)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import torch
 
 from viz_model.config import LayerNorm, RMSNorm
-from viz_model.island.beats import Chapter, Mark
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import NAMES, WIDTH, Pen
+from viz_model.island.beats import Chapter
+from viz_model.topics.walk.layout import NAMES, WIDTH, Marks, Pen, most, names, pitch
 from viz_model.topics.walk.run import Run
 
 TOP, FEW, MOST_DEPTHS = 60, 24, 6
-PLACES = {"pre": "pre", "both": "pre", "post": "post", "branch": "branch"}
-"""What the first norm of a block rescales, by where the norms stand."""
 
 
 def depths(run: Run) -> tuple[int, ...]:
@@ -41,60 +35,48 @@ def chapter(run: Run) -> Chapter:
         run.says(f"stream_2{second}", "attn ffn cross", n=count, states=states),
     ]
     marks = [*_flow(run), *_block(run)]
-    normed = norm(run) if config.residual or place != "post" else None  # there is no sum to rescale
-    if normed is not None:
-        one, kind, learned = normed
-        numbers = {name: run.by("token", one[name], "2") for name in ("mean", "spread")}
-        how = run.look.words(f"how_{kind}", **numbers)
-        beats.append(run.says(f"stream_3_{PLACES[place]}", "stream normed", how=how))
-        if learned:
+    kind, norm = {LayerNorm: "layer", RMSNorm: "rms"}.get(type(config.norm)), f"blocks.{run.look.layer}.attn.norm"
+    has_sum = config.residual or place != "post"  # or there is nothing to rescale
+    if kind is not None and has_sum and f"{norm}.out" in run.trace:
+        line, out = run.trace.norm_input(norm).numpy(), run.trace[f"{norm}.out"].numpy()
+        mean, spread = _spread(line, kind)
+        rescaled = (line - mean[:, None]) / np.maximum(spread, 1e-9)[:, None]
+        how = run.look.words(f"how_{kind}", mean=run.by("token", mean, "2"), spread=run.by("token", spread, "2"))
+        beats.append(run.says(f"stream_3_{'pre' if place == 'both' else place}", "stream normed", how=how))
+        if learned := not np.allclose(rescaled, out, atol=1e-3):
             beats.append(run.says(f"stream_4_{kind}", "learned"))
-        marks += _norm(run, *normed)
+        marks += _norm(run, {"line": line, "rescaled": rescaled, "out": out}, kind, learned)
     return run.chapter("stream", beats, marks, "block")
 
 
-def norm(run: Run) -> tuple[dict[str, np.ndarray], str, bool] | None:
-    """What the norm at the attention of the block does to each token's vector: its mean and spread, the vector [T, D]
-    as it comes, rescaled and as it leaves; "layer" or "rms"; and whether it has learned factors. None where there is
-    none.
-    """
-    trace, layer = run.trace, run.look.layer
-    name, kinds = f"blocks.{layer}.attn.norm.out", {LayerNorm: "layer", RMSNorm: "rms"}
-    kind = kinds.get(type(trace.config.norm))
-    if kind is None or name not in trace:
-        return None
-    line = torch.stack([trace.norm_input(f"blocks.{layer}.attn.norm", n) for n in range(len(trace))])
-    mean = line.mean(-1) if kind == "layer" else torch.zeros(len(line))
-    spread = (line - mean[:, None]).square().mean(-1).sqrt()
-    out = trace[name]
-    rescaled = (line - mean[:, None]) / spread[:, None].clamp(min=1e-9)
-    found = {"line": line, "mean": mean, "spread": spread, "rescaled": rescaled, "out": out}
-    learned = not torch.allclose(rescaled, out, atol=1e-3)
-    return {name: value.numpy() for name, value in found.items()}, kind, learned
+def _spread(values: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """What a norm of that kind takes from each token's vector, and what it divides by: [T] each."""
+    mean = values.mean(-1) if kind == "layer" else np.zeros(len(values), values.dtype)
+    return mean, np.sqrt(((values - mean[:, None]) ** 2).mean(-1))
 
 
-def _flow(run: Run) -> Iterator[Mark]:
+def _flow(run: Run) -> Marks:
     """Some numbers of each token before the first block and after each."""
-    passed, at, high = depths(run), list(run.window), layout.pitch(len(run.window), TOP)
+    passed, at, high = depths(run), list(run.around()), pitch(len(run.around()), TOP)
     every, width = max(1, run.trace.config.d_model // FEW), 1 / len(passed)
     for n, depth in enumerate(passed):
         x, middle = ((width * share, NAMES * (1 - width * share)) for share in (n, n + 0.4))  # beside the names
         when = (0.8 * n / len(passed), 0.8 * n / len(passed) + 0.2)
         pen = Pen({"since": min(n, 1), "until": 2, "when": when})
-        label = run.look.words("block", n=depth - 1) if depth else run.look.words("input")
+        label = run.look.common("guess_block", n=depth - 1) if depth else run.look.words("input")
         yield pen.text(label, middle, TOP - 18, anchor="middle", look="small")
         values = run.trace[after(depth)][at, ::every][:, :FEW].numpy()
         for row, own in enumerate(values):
             place, wide = Pen({**pen.fields, "part": "stream"}, TOP + high * row, high), 0.8 * width
-            yield place.strip(own, x, (wide, -wide * NAMES), layout.most(values))
-    yield from layout.names(run, TOP, Pen({"until": 2}))
+            yield place.strip(own, x, (wide, -wide * NAMES), most(values))
+    yield from names(run, TOP, Pen({"until": 2}))
 
 
-def _block(run: Run) -> Iterator[Mark]:
+def _block(run: Run) -> Marks:
     """One block, drawn out: the stream, and beside it the parts that read it and add to it."""
     look, pen = run.look, Pen({"since": 2, "until": 3})
     parts = ["attn", "cross", "ffn"] if "blocks.0.cross.pattern" in run.trace else ["attn", "ffn"]
-    yield pen.text(look.words("block", n=look.layer), (0.5, 0), 30, anchor="middle", look="bold")
+    yield pen.text(look.common("guess_block", n=look.layer), (0.5, 0), 30, anchor="middle", look="bold")
     yield pen.box((0.08, 0), 50, (0.84, 0), 330, "frame", part="frame")
     yield pen.box(0, 310, WIDTH, 8, part="stream")
     yield pen.text(look.words("stream_line"), (0.5, 0), 340, anchor="middle", part="stream")
@@ -109,15 +91,14 @@ def _block(run: Run) -> Iterator[Mark]:
             yield own.text(sign, (left, 10), 258)
 
 
-def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Iterator[Mark]:
+def _norm(run: Run, one: dict[str, np.ndarray], kind: str, learned: bool) -> Marks:
     """The vector as it comes, rescaled, and with the learned factors."""
-    look, top = run.look, max(3.0, layout.most(one["out"]) / 2)
+    look, top = run.look, max(3.0, most(one["out"]) / 2)
     rows = [("line", 60, 3, "stream"), ("rescaled", 180, 3, "normed"), ("out", 300, 4, "learned")]
     for name, y, since, part in rows if learned else rows[:2]:
         values, pen = one[name], Pen({"since": since, "part": part})
         yield pen.text(look.words(f"norm_{name}"), y=y - 16)
-        yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=layout.most(values) / 2 if name == "line" else top)
-        spread = values.std(-1) if kind == "layer" else np.sqrt((values**2).mean(-1))
-        sizes = {"mean": run.by("token", values.mean(-1), "2"), "spread": run.by("token", spread, "2")}
-        yield pen.end(look.words(f"norm_{kind}_sizes", **sizes), (1, -2), y - 16)
+        yield pen.cells(run.row(values), 0, y, WIDTH, 34, top=most(values) / 2 if name == "line" else top)
+        mean, spread = (run.by("token", each, "2") for each in _spread(values, kind))
+        yield pen.end(look.words(f"norm_{kind}_sizes", mean=mean, spread=spread), (1, -2), y - 16)
     yield Pen().text(run.label(), y=18, since=3, look="bold")

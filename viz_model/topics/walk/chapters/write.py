@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from viz_model.island.beats import Chapter, Guess, Mark
+from viz_model.island.beats import Chapter, Guess
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
-from viz_model.topics.walk import layout
-from viz_model.topics.walk.layout import Pen
+from viz_model.topics.walk.layout import HEIGHT, Marks, Pen, bars, toy
 from viz_model.topics.walk.run import Run
 
 GPT_3 = 175e9
@@ -39,6 +37,10 @@ def words(run: Run) -> dict[str, str]:
     return {name: run.look.words(f"writer_{own.get(name, name)}") for name in WORDS}
 
 
+def n_parameters(run: Run) -> int:
+    return sum(weight.numel() for weight in run.trace.model.parameters())
+
+
 def of(run: Run) -> dict[str, Any]:
     """What is continued."""
     trace = run.trace
@@ -48,15 +50,13 @@ def of(run: Run) -> dict[str, Any]:
 
 
 def chapter(run: Run) -> Chapter:
-    config = run.trace.config
-    size = sum(weight.numel() for weight in run.trace.model.parameters())
+    config, size = run.trace.config, n_parameters(run)
     if not writes(run):
         reads = "reads_classes" if config.classes else "reads_encoder" if run.predicts else "reads_vectors"
         beats = [run.says(f"write_1_reads {reads}", n=f"{size:,}")]
     else:
         begin = "begin_encoder_decoder" if config.kind == "encoder_decoder" else "begin"
-        beats = [run.says(f"write_1 {begin}", "page", n=f"{size:,}")]
-        beats.append(run.says("write_2", "bars", _guess(run)))
+        beats = [run.says(f"write_1 {begin}", "page", n=f"{size:,}"), run.says("write_2", "bars", _guess(run))]
         if config.kind == "decoder" and not run.is_recorded:
             beats.append(run.says("write_3", "temperature"))
     beats.append(run.says("write_4", times=f"{float(f'{GPT_3 / size:.2g}'):,.0f}"))
@@ -81,35 +81,31 @@ def _guess(run: Run) -> Guess | None:
     if not found:
         return None
     _, n, options = max(found, key=lambda one: one[0])
-    order, said = np.argsort(options), text[n] if len(text[n]) <= MOST_BEFORE else f"…{text[n][-MOST_BEFORE:]}"
-    named = [run.token(id) for id in options[order]]
-    return run.asks("guess_next", named, int(order.argmin()), before=literal(said))
+    said = text[n] if len(text[n]) <= MOST_BEFORE else f"…{text[n][-MOST_BEFORE:]}"
+    named = [run.token(id) for id in sorted(options)]
+    return run.asks("guess_next", named, int(options.argsort().argmin()), before=literal(said))
 
 
-def _marks(run: Run) -> Iterator[Mark]:
+def _marks(run: Run) -> Marks:
     trace, look = run.trace, run.look
     if writes(run):
         is_picture = trace.config.reads_pictures  # drawn in a field of its own
         data: dict[str, Any] = {"of": of(run), "words": words(run), "temperatures": TEMPERATURES}
         data |= {"draws": trace.config.kind == "decoder", "text": "" if is_picture else trace.text or ""}
         data |= {"types": False, "most": RECORDED} if run.is_recorded else {"types": not is_picture}
-        yield layout.toy("writer", data, look.words("writer_page"))
+        yield toy("writer", data, look.words("writer_page"))
     elif trace.config.classes:
+        probs = trace["class.probs"].numpy().reshape(-1)
         yield Pen().text(look.words("classes"), y=14)
-        yield from layout.bars(run, trace.config.classes, class_probs(run), "percent", 36, 36, part="share")
+        yield from bars(run, trace.config.classes, probs, "percent", 36, 36, part="share")
     else:
-        yield layout.toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else layout.HEIGHT)
+        yield toy("pieces", pieces(run), look.words("pieces"), 150 if run.predicts else HEIGHT)
         if run.predicts:
             ids, _ = run.likely
-            named = [run.tokens(one, "token") for one in ids.T]
             top = np.take_along_axis(trace["probs"][run.held(ids)].numpy(), ids, -1).T
             yield Pen().text(look.words("at_gap", token=run.label()), y=180)
-            yield from layout.bars(run, named, top, "percent", 204, 40, part="share")
-
-
-def class_probs(run: Run) -> np.ndarray:
-    """The probability of each class."""
-    return run.trace["class.probs"].numpy().reshape(-1)
+            named = [run.tokens(one, "token") for one in ids.T]
+            yield from bars(run, named, top, "percent", 204, 40, part="share")
 
 
 def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
@@ -117,12 +113,7 @@ def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
     rest = max(0, len(run) - MOST_PIECES)
     first = max(0, min(run.look.token - MOST_PIECES // 2, rest))
     made = [
-        {
-            "label": label,
-            "id": str(token.id),
-            "split": not token.is_whole,
-            "bytes": "" if token.is_whole else spelled(token.bytes),
-        }
+        {"label": label, "id": str(token.id), "bytes": "" if token.is_whole else spelled(token.bytes)}
         for token, label in list(zip(run.trace.tokens, run.labels, strict=True))[first : first + MOST_PIECES]
     ]
     said = run.look.words("more_tokens", n=rest) if rest else ""
