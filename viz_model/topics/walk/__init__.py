@@ -1,7 +1,5 @@
 """Start here: the model writes, and chapter by chapter one sees how. The reader sets the pace."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """What a model writes, place by place: the likeliest tokens of each, and which was drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,8 +30,8 @@ def places(
     to: str | None = None,
     changes: str = "",
 ) -> list[dict[str, Any]]:
-    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities
-    at every temperature, and which was drawn. The last place has none drawn, unless the model ended the text there.
+    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities,
+    in ten-thousandths, at every temperature, and which was drawn: at the last place none, unless the text ends there.
 
     Args:
         seed: of the random numbers. Each place has its own, so that the same ones are drawn however many are asked for
@@ -54,21 +52,16 @@ def places(
         logits = decoder.logits
         probs = (logits.double() / HEATS).softmax(-1)
         probs[0] = torch.zeros_like(probs[0]).index_fill(0, logits.argmax(), 1.0)
-        likeliest = logits.topk(LIKELIEST).indices.tolist()
-        found.append({"tokens": [_token(tokenizer, id) for id in likeliest], "p": _whole(probs[:, likeliest])})
+        shares, likeliest = probs.mul(10_000).round().int(), logits.topk(LIKELIEST).indices.tolist()
+        found.append({"tokens": [_token(tokenizer, id) for id in likeliest], "p": shares[:, likeliest].tolist()})
         if len(found) > n or len(written) + len(found) > MOST_WRITTEN:
             return found
         number = generation.number(seed, len(written) + len(found))
         id = generation.draw(generation.distribution(logits, sampling), number)
-        found[-1]["drawn"] = {**_token(tokenizer, id), "p": [row[0] for row in _whole(probs[:, [id]])]}
+        found[-1]["drawn"] = {**_token(tokenizer, id), "p": shares[:, id].tolist()}
         if id == tokenizer.end_of_text:
             return found
         decoder.append(id)
-
-
-def _whole(probs: torch.Tensor) -> Any:
-    """In ten-thousandths, which is what is drawn."""
-    return probs.mul(10_000).round().int().tolist()
 
 
 def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:

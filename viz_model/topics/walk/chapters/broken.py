@@ -1,7 +1,5 @@
 """Take one thing away: whole and broken write side by side, with the same random numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Embeddings: a token's number selects a row of a learned table."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -45,12 +43,13 @@ def nearest(run: Run) -> tuple[np.ndarray, np.ndarray]:
         found = []
         for n in at:
             cosines, name, near = unit @ unit[own[n]], tokenizer.token(own[n]).text, dict[str, int]()
+            is_word = any(map(str.isalnum, name))
             for id in cosines.topk(min(AMONG, len(weights))).indices.tolist():
-                token = tokenizer.token(id)
-                is_whole = id not in tokenizer.controls and token.is_whole and bool(token.text.strip())
-                if is_whole and _has_letters(token.text) >= _has_letters(name):
-                    near.setdefault(_plain(token.text), id)
-            near.pop(_plain(name), None)
+                token, text = tokenizer.token(id), tokenizer.token(id).text.strip()
+                is_whole = id not in tokenizer.controls and token.is_whole and text
+                if is_whole and any(map(str.isalnum, text)) >= is_word:
+                    near.setdefault(text.lower(), id)
+            near.pop(name.strip().lower(), None)
             three = [*near.values(), own[n], own[n], own[n]][:3]
             others = [id for id in words if id not in three and id != own[n]]
             far = [id for id in others if abs(float(cosines[id])) < 0.15]
@@ -61,14 +60,6 @@ def nearest(run: Run) -> tuple[np.ndarray, np.ndarray]:
 
     made = run.each(make, len(own) * weights.numel())
     return made[:, :5].astype(int), made[:, 5:]
-
-
-def _has_letters(text: str) -> bool:
-    return any(map(str.isalnum, text))
-
-
-def _plain(text: str) -> str:
-    return text.strip().lower()
 
 
 def _words(run: Run) -> list[int]:

@@ -1,7 +1,5 @@
 """Feed-forward: a network that works on each token alone, and what one of its neurons does on this text."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

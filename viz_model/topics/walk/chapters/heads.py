@@ -1,7 +1,5 @@
 """What is read, by many heads: values, their weighted sum, and what all heads do."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, ends

@@ -1,7 +1,5 @@
 """Where the parameters come from: what the model wrote while it learned, and the norm's two places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

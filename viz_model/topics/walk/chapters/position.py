@@ -1,7 +1,5 @@
 """Position: what tells the first occurrence of a token from the second, in each of the ways that there are."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.config import Sinusoidal

@@ -1,7 +1,5 @@
 """From the last block to the prediction: the final norm, logits, softmax, temperature, and what each block has done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attention: what to read? The score of one query with every key, product by product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

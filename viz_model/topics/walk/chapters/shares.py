@@ -1,7 +1,5 @@
 """From scores to attention weights: the mask, softmax, the division."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

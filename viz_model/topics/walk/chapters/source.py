@@ -1,7 +1,5 @@
 """Two texts: queries from the text being written, keys and values from the text being read."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.drawing.tables import Among
@@ -35,9 +33,8 @@ def _marks(run: Run, weights: np.ndarray) -> Marks:
     yield Pen({"part": "query"}).text(look.words("written_text"), y=TOP - 24)
     yield key.text(look.words("read_text"), (LEFT, 0), TOP - 24)
     yield from names(run, TOP)
-    read_names, shown = query.key_names(look, "cross"), np.arange(min(len(read), MOST_ROWS))
-    if look.config.reads_pictures:  # which begins with a blank corner
-        shown = np.sort(weights.max(0).argsort()[-MOST_ROWS:])
+    of = weights.max(0) if look.config.reads_pictures else -np.arange(len(read))  # a picture begins with a blank corner
+    read_names, shown = query.key_names(look, "cross"), np.sort(of.argsort()[-MOST_ROWS:])
     for n, row in share.rows(len(shown), TOP, pitch(len(shown), TOP)):
         own = weights[:, shown[n]]
         yield row.end(read_names[shown[n]], (LEFT, 96), **key.fields, since=0)

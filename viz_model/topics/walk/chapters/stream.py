@@ -1,7 +1,5 @@
 """The residual stream: one vector a token, to which every block adds; and what each part of a block reads."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.config import LayerNorm, RMSNorm

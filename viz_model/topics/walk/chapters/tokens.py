@@ -1,7 +1,5 @@
 """Tokens: the text is cut into pieces, and each piece has a number. A picture is cut into patches."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.island.beats import Beat, Chapter, ends

@@ -1,7 +1,5 @@
 """It writes: the model continues what one types. Other models fill a gap, translate, or name a picture."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,8 @@ SURE, LEAD, AMONG, MOST_BEFORE = 0.9, 0.02, 24, 40
 """A guess is of a word below this probability, so far ahead of the second; it is asked among so many likeliest, and
 quotes so many characters of the text.
 """
-RECORDED = 60
-"""Tokens that were written for a file without weights."""
-LIKELIEST, MOST_WRITTEN, MOST_PIECES = 5, 400, 60
-"""Tokens of a place that are shown; tokens after which a page is full; pieces of a text that are shown."""
+LIKELIEST, MOST_WRITTEN, RECORDED, MOST_PIECES = 5, 400, 60, 60
+"""Tokens of a place that are shown; tokens that are written on a page, and for a file without weights; pieces shown."""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
 
 
