@@ -1,7 +1,5 @@
 """Norms that the package does not have (:mod:`fresh_variants`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

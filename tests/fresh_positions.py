@@ -1,7 +1,5 @@
 """Position schemes that the package does not have (:mod:`fresh_variants`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

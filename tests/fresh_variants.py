@@ -6,8 +6,6 @@ another activation, of three layers, with a norm or a width of their own, and su
 tokens made of two factors. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

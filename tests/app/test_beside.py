@@ -1,7 +1,5 @@
 """Two runs side by side, of another sentence or in the twin: one message with both, and what differs between them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

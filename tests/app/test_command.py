@@ -1,7 +1,5 @@
 """``viz-model``: what it is told, and the app out of a wheel from a folder that has nothing to do with it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

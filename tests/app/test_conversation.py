@@ -1,7 +1,5 @@
 """A conversation is read as the model's own template writes it, each token with its message."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

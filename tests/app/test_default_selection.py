@@ -1,7 +1,5 @@
 """Where nobody has chosen a layer or a head, the page shows a telling one, and the address stays open."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

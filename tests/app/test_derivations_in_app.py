@@ -1,7 +1,5 @@
 """Any number on a page, asked where it came from: by address, by a click, by its name, and back to where all begins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

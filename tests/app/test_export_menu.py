@@ -1,7 +1,5 @@
 """The menu of a picture: what its files say, that its numbers are the run's, and that its Python makes them."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Back and Forward: the address that they lead to says what is shown, whatever the browser says of widgets."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

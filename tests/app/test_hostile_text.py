@@ -1,7 +1,5 @@
 """Any text and any address: shown to the letter, or one line on why not; nothing of it is markup, code or a path."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

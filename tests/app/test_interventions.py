@@ -1,7 +1,5 @@
 """Interventions in the app: they stand in the address, hold on every page, and can be taken back."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Who says where to look: the browser, unless the address or the server has led it elsewhere meanwhile."""
 
-from __future__ import annotations
-
 import types
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Jobs in the background: each ends, frees its place whatever happens, and ends when its visitor has gone."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

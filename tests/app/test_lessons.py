@@ -1,7 +1,5 @@
 """Lessons in the app: a step beside its page, the way through, the end, and the teacher's page."""
 
-from __future__ import annotations
-
 import csv
 import io
 

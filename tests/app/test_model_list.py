@@ -1,7 +1,5 @@
 """The page of models: what there is, what could not be opened and why, and looking again."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every page, run by Streamlit's own driver, on every kind of model: real values, both languages, and any input."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """What is sent to the browser is bounded, whatever the length of the text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

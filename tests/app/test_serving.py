@@ -1,7 +1,5 @@
 """A server for many: headers, health, visitors beside each other, replicas."""
 
-from __future__ import annotations
-
 import time
 import tomllib
 import urllib.error

@@ -1,7 +1,5 @@
 """What is shown can be given to others: as an address, within a page of theirs, as a code."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import parse_qs, urlparse

@@ -1,7 +1,5 @@
 """Pages of models that are kept in 16 bits: they open, their numbers are the run's and are derived."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

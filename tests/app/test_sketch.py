@@ -1,7 +1,5 @@
 """A model that reads pictures: the field to draw in, and every page of such a model, in both languages."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import functools

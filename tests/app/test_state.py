@@ -1,7 +1,5 @@
 """The address reproduces the view; whatever else it holds becomes a default and a notice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The texts are complete in every language, and what a visitor typed is never markup."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

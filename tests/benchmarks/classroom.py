@@ -6,8 +6,6 @@ A server of its own is started. Half of the pupils answer, the others pass. Then
 started in its place: the room is gone with it, and what every pupil has answered stands in that pupil's address.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -11,8 +11,6 @@ what bounds the first of them: its value if nothing were left but the products w
 the blocks, which the forward pass consists of, and everything else took no time at all.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile

@@ -3,8 +3,6 @@
 Each at 32 tokens, the median of some rounds, beside a trace of the same text in the same process.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

@@ -26,8 +26,6 @@ A page that is still and has a picture without a mark or a pixel ends the run, w
 | first paint of the first page, server started | 1.5 |
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import http.client

@@ -5,8 +5,6 @@ file by ``safetensors`` alone, each in fresh processes that take turns; a trace 
 ``transformers``, in one process, of the same weights, taking turns too. Everything with as many threads.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -7,8 +7,6 @@ a server that opens the page with a text which nobody ran before. A page with a 
 round has a text of its own; the median is told, then every round.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -9,8 +9,6 @@ of those, and is divided by their mean; the median of the rounds is printed. Tim
 process, on one thread. "kept" counts each storage once. Peers that are not installed are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import gc

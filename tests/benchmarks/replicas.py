@@ -8,8 +8,6 @@ work, they come back with their address alone, and must see the same pictures, b
 was at the other replica must not notice. When the first one is back, they are with it again, at the same pictures.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

@@ -7,8 +7,6 @@ typed before. What a static host sends of a file is its length: what is in it is
 what a day costs (``bill``), at prices that are examples; of the walk and the largest of the other pages.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import shutil

@@ -12,8 +12,6 @@ is read after the first tenth of the interactions and after the last. Without ``
 started for this, with ``--serve`` as its script.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools

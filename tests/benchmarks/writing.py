@@ -6,8 +6,6 @@ Made: forty places at a time, after a text of so many tokens, on one thread. Sho
 made by ``frontend/src/decoder.js`` in Chromium after as many tokens, and how long the file takes to open.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile
