@@ -90,10 +90,7 @@ def run_code(app: AppTest) -> list[str]:
 
 
 def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
-    """No place in a text of a page is left open, its code runs and agrees, where it compares; its cells are the run's.
-
-    Returns how many cells were looked at.
-    """
+    """No place in a text of a page is left open, its code agrees where it compares, its cells are the run's: how many."""
     assert not re.search(r"\{\{|\bnan\b", said(app))
     printed = run_code(app)
     assert "False" not in printed and ("True" in printed or not (compares and printed))

@@ -35,11 +35,8 @@ MEASURE = """least => {
 
 
 def settle(page: Any) -> None:
-    """Until the header stands, the address says what is shown, and Streamlit neither runs nor waits for elements.
-
-    Texts are measured as they stand in the document: how they are shown would have the browser lay out the page, each
-    time it is asked. Those of an island stand in a shadow root.
-    """
+    """Until the header stands, the address says what is shown, and Streamlit neither runs nor waits for elements. Texts
+    are read as they stand in the document, those of an island in a shadow root: a browser need not lay out the page."""
     page.locator(f"{TITLE}:visible").first.wait_for(timeout=60_000)
     page.wait_for_function(
         """() => {

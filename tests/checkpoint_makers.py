@@ -183,12 +183,8 @@ def reference(family: str) -> Reference:
     return Reference(name[0] if isinstance(name, tuple) else name, MORE.get(family, {}))
 
 
-REFERENCES = {
-    name: reference(name)
-    for name in {
-        huggingface.FAMILIES[name]: name for name in sorted(huggingface.FAMILIES, key=len, reverse=True)
-    }.values()
-}
+_SHORTEST = {of: name for name, of in sorted(huggingface.FAMILIES.items(), key=lambda known: -len(known[0]))}
+REFERENCES = {name: reference(name) for name in _SHORTEST.values()}
 """Of several names that stand for one family the shortest."""
 
 
@@ -243,10 +239,8 @@ Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
 
 
 def compared(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
-    """Assert that a reference model and ours agree in every value, on texts by themselves and padded to one length.
-
-    Our output of the longest text, of so many tokens; ``close`` asserts that two values of a name are the same.
-    """
+    """Assert that a reference model and ours agree in every value, on texts by themselves and padded, as ``close`` asserts
+    it of two values of a name; ours of the longest text."""
     two = ours.config.kind == "encoder_decoder"
     return (_compared_two if two else _compared_one)(theirs, ours, min(ours.config.n_context, longest), close)
 

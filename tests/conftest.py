@@ -7,20 +7,14 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Bring the fixtures, and with them PyTorch and Streamlit, to the processes that run tests.
-
-    One that hands the tests out to others needs none of it.
-    """
+    """Bring the fixtures, and with them PyTorch and Streamlit, to the processes that run tests alone."""
     if config.getoption("dist", "no") == "no":
         config.pluginmanager.import_plugin("shared_fixtures")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect thousands of tests, all of which stay: nobody looks for what might have left in the meantime.
-
-    Nor every moment while they run: what a page makes is mostly there until the next one.
-    """
+    """Collect thousands of tests, all of which stay: nobody looks for what might have left, then or while they run."""
     gc.disable()
     try:
         return (yield)

@@ -1,7 +1,4 @@
-"""The doors of the pages, all of them open: what a test asks of a page's address that is to see the whole page.
-
-Without a browser the app draws what is behind a door in any case.
-"""
+"""The doors of the pages, all open: what an address asks for that is to show the whole page in a browser."""
 
 from importlib import import_module
 

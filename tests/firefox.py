@@ -1,7 +1,4 @@
-"""A Firefox, driven over WebDriver BiDi, which it speaks by itself: no driver of another version stands between.
-
-Only what a few tests need; everything else is driven in Chromium by Playwright.
-"""
+"""A Firefox, driven over WebDriver BiDi, which it speaks by itself; only what a few tests need."""
 
 from __future__ import annotations
 

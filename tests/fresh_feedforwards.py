@@ -140,10 +140,7 @@ class ShiftedConfig(FeedForwardScheme):
 
 
 class Shifted(feedforward.TokenMixing):
-    """σ(r·W_r) ⊙ max(0, k·W_k)²·W_v, r and k mixed of x and of the position before: RWKV's channel mixing.
-
-    Peng et al. 2023, its token shift included.
-    """
+    """σ(r·W_r) ⊙ max(0, k·W_k)²·W_v, r and k mixed of two positions: RWKV's channel mixing (Peng et al. 2023)."""
 
     def __init__(self, ffn: ShiftedConfig, d_model: int, d_ffn: int) -> None:
         super().__init__()

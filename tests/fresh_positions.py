@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,12 @@ from viz_model.values.declaration import Scope, Vector
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Index, Setting, Value
 from viz_model.values.operations import Sum, absolute, cos, log, sin, softplus, where
+
+Scaled: TypeAlias = Callable[[Expression], Expression]
+
+
+def _bias(at: Scope, index: tuple[Index, ...], expression: Expression) -> Value:
+    return at.value("bias", index, expression, symbol="B", label="position bias", role="position", derived=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +45,7 @@ class Logarithmic(positions.Position):
         h, i, j = index
         r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
         expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
-        return at.value(
-            "bias", index, expression, symbol="B", label="position bias", role="position", derived=True
-        )  # fmt: skip
+        return _bias(at, index, expression)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +62,11 @@ class Linked(positions.Position):
 
     @staticmethod
     def declare_content_bias(
-        position: LinkedConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
+        own: LinkedConfig, at: Scope, q: Vector, k: Vector, index: tuple[Index, ...], scaled: Scaled
     ) -> Value:
         (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
         to_key, on = Sum(c, q[h, i, c] * k[h, m, c]), Sum(c, k[h, m, c] * k[h, j, c])
-        return at.value(
-            "bias", index, scaled(Sum(m, to_key * on)),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
+        return _bias(at, index, scaled(Sum(m, to_key * on)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +76,8 @@ class ExtrapolatedConfig(PositionScheme):
 
 
 class Extrapolated(positions.Position):
-    """Pairs turned as RoPE's, of queries times ζ^position, of keys times ζ^−position (Sun et al. 2022, section 2.3).
-
-    What is left in a score is ζ^distance for each pair: the faster it turns, the less it tells of what is far.
-    """
+    """Pairs turned as RoPE's, of queries times ζ^position, of keys times ζ^−position (Sun et al. 2022, section 2.3): a
+    score keeps ζ^distance for each pair."""
 
     SCALE, SMOOTH = 16, 0.4
 
@@ -105,9 +99,7 @@ class Extrapolated(positions.Position):
         return ops.rotate(x, place * self.frequencies, interleaved=True) * size
 
     @staticmethod
-    def declare_rotated(
-        position: ExtrapolatedConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]
-    ) -> Value:
+    def declare_rotated(own: ExtrapolatedConfig, at: Scope, x: Value, letter: str, index: tuple[Index, ...]) -> Value:
         n, t, k = index
         width, pair = at.sizes["K"], k // 2
         angle = t * Setting("b", 10_000.0, "config") ** (-2 * pair / Setting("K", width, "config"))
@@ -130,10 +122,7 @@ class ForgettingConfig(PositionScheme):
 
 
 class Forgetting(positions.Position):
-    """Σ ln σ(k_m·u + b) over the keys m behind j, up to i: how far back one reads follows from the text.
-
-    Lin et al. 2025, section 3: there the gate reads the stream.
-    """
+    """Σ ln σ(k_m·u + b) over the keys m behind j, up to i (cf. Lin et al. 2025, section 3): the text says how far."""
 
     def __init__(self, position: ForgettingConfig, model: ModelConfig, side: Side) -> None:
         super().__init__(position, model, side)
@@ -147,12 +136,7 @@ class Forgetting(positions.Position):
 
     @staticmethod
     def declare_content_bias(
-        position: ForgettingConfig,
-        at: Scope,
-        q: Vector,
-        k: Vector,
-        index: tuple[Index, ...],
-        scaled: Callable[[Expression], Expression],
+        own: ForgettingConfig, at: Scope, q: Vector, k: Vector, index: tuple[Index, ...], scaled: Scaled
     ) -> Value:
         (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
         opened = Sum(c, k[h, j, c] * at.weight("u", "u", "H", "K")[h, c]) + at.weight("b", "b", "H")[h]
@@ -164,6 +148,4 @@ class Forgetting(positions.Position):
             "forgotten", (h, j), Sum(m, where(m <= j, gate[h, m], 0)),
             symbol="G", label="forget gates up to a key", role="position", derived=True,
         )  # fmt: skip
-        return at.value(
-            "bias", index, total[h, i] - total[h, j], symbol="B", label="position bias", role="position", derived=True
-        )  # fmt: skip
+        return _bias(at, index, total[h, i] - total[h, j])

@@ -1,10 +1,5 @@
-"""Variants that the package does not have: what somebody adds who follows CONTRIBUTING, without touching the rest.
-
-One for each way in which a variant may differ: score biases that read places, or queries and keys,
-queries and keys that change apart; norms number by number or by groups; feed-forwards of
-another activation, of three layers, with a norm or a width of their own, and such as look at other positions; rows of
-tokens made of two factors. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds.
-"""
+"""Variants that the package does not have, one for each way in which a variant may differ: what somebody adds who
+follows CONTRIBUTING. They stand in the unions of :mod:`viz_model.config` only while :func:`installed` holds."""
 
 import contextlib
 import functools

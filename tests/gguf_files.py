@@ -1,8 +1,5 @@
-"""GGUF files as llama.cpp's converter writes them, of models of the `transformers` library.
-
-What is done to each tensor, and which metadata an architecture has, follows ``convert_hf_to_gguf.py`` of
-https://github.com/ggml-org/llama.cpp; the names are those of ``gguf.get_tensor_name_map``, as there.
-"""
+"""GGUF files of models of the `transformers` library, as ``convert_hf_to_gguf.py`` of
+https://github.com/ggml-org/llama.cpp writes them; the names are those of ``gguf.get_tensor_name_map``, as there."""
 
 import re
 import tempfile
@@ -134,10 +131,8 @@ def write(
     extra: Mapping[str, np.ndarray] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A file as converter and quantizer write it; ``model`` gets the numbers that were stored.
-
-    ``changes`` are metadata, ``...`` to leave one out; ``extra`` are tensors.
-    """
+    """A file as converter and quantizer write it; ``model`` gets the numbers that were stored. Of ``changes`` of its
+    metadata ``...`` leaves one out; ``extra`` are tensors."""
     c = model.config
     architecture = ARCHITECTURES.get(c.model_type, c.model_type)
     d_head = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads

@@ -1,8 +1,5 @@
-"""A reader of the formulas: what somebody computes who takes LaTeX at its word, with the usual precedence.
-
-A function takes the one thing that follows, Σ and max the product that follows, and mod what stands left of it up to
-a plus, a minus or a bracket.
-"""
+"""A reader of the formulas: what somebody computes who takes LaTeX at its word. A function takes the one thing that
+follows, Σ and max the product, and mod what stands left of it up to a plus, a minus or a bracket."""
 
 import math
 import operator

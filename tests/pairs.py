@@ -1,8 +1,5 @@
-"""Fewer cases than all combinations, which still meet what any two choices do to each other.
-
-Most mistakes are of one choice or of two that meet (Kuhn, Wallace & Gallo 2004): a set of cases in which every two
-meet finds nearly what all combinations find.
-"""
+"""Fewer cases than all combinations, in which every two choices meet: most mistakes are of one choice or of two that
+meet (Kuhn, Wallace & Gallo 2004)."""
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -226,10 +226,8 @@ def tab_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Tab]]:
 
 @pytest.fixture(scope="session")
 def contexts(chromium: Any, app_url: str) -> Iterator[Callable[[dict[str, Any]], Any]]:
-    """One browser profile for each kind of device, so that scripts are fetched and compiled once for all tests.
-
-    A profile keeps a tab open, whatever tests close: its process lives as long as one.
-    """
+    """A browser profile for each kind of device, so that scripts are fetched and compiled once. It keeps a tab open,
+    whatever tests close: its process lives as long as one."""
     opened: dict[str, Any] = {}
 
     def of(options: dict[str, Any]) -> Any:

@@ -1,8 +1,5 @@
-"""A visitor without a browser: one websocket to a running app, driven as the page in a browser drives it.
-
-What AppTest cannot show is seen here: sessions beside each other in one server, a connection that
-breaks, a request that overtakes another.
-"""
+"""A visitor without a browser: one websocket to a running app. Unlike AppTest it shows sessions beside each other, a
+connection that breaks, a request that overtakes another."""
 
 import contextlib
 import hashlib
@@ -160,10 +157,7 @@ class Visitor:
         return parse_qs(self.query).get("lang", [""])[0]
 
     def pictures(self) -> dict[str, bytes]:
-        """Everything drawn on the page, by place and kind: each component, byte for byte.
-
-        What depends on what was looked at before is left out.
-        """
+        """All that is drawn, by place and kind, byte for byte; not what depends on what was looked at before."""
         found = {}
         for place, element in sorted(self.elements.items()):
             if element.WhichOneof("type") == "bidi_component":
@@ -255,11 +249,8 @@ def server(
     environment: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> Iterator[tuple[str, int]]:
-    """A server of one's own on loopback, stopped at the end: its address and its process.
-
-    It runs a script, or the ``command`` of another program, which takes the same options after it. RuntimeError with
-    its log where it ended, or was not ready within :data:`STARTING`.
-    """
+    """A server of one's own on loopback, stopped at the end: its address and its process. It runs a script, or a
+    ``command`` with the same options; RuntimeError with its log where it ended, or took more than :data:`STARTING`."""
     port = port or free_port()
     options = ["--server.headless=true", f"--server.port={port}", "--server.address=127.0.0.1"]
     started = [*(command or (sys.executable, "-m", "streamlit", "run", script)), *options]

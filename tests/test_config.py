@@ -8,19 +8,8 @@ import pytest
 from fresh_feedforwards import DeepConfig
 from tiny_models import candidates, tiny_config
 
-from viz_model.config import (
-    DEFAULTED,
-    LIMITS,
-    ConfigError,
-    Gated,
-    LayerNorm,
-    LinearScaling,
-    ModelConfig,
-    NoHead,
-    Rope,
-    Sinusoidal,
-    T5Bias,
-)
+from viz_model import config
+from viz_model.config import LIMITS, ConfigError, LayerNorm, ModelConfig, Rope, Sinusoidal, T5Bias
 
 
 def test_json_round_trip() -> None:
@@ -32,7 +21,7 @@ def test_json_round_trip() -> None:
 
 @pytest.mark.parametrize("field", LIMITS)
 def test_sizes_are_bounded_positive_whole_numbers(field: str) -> None:
-    sizes: list[Any] = [-1, 1.5, "8", None, True, LIMITS[field] + 1, *([0] if field not in DEFAULTED else [])]
+    sizes: list[Any] = [-1, 1.5, "8", None, True, LIMITS[field] + 1, *([0] if field not in config.DEFAULTED else [])]
     for size in sizes:  # of some 0 asks for the usual size
         with pytest.raises(ConfigError, match=rf"^{field}: "):
             tiny_config(**{field: size})
@@ -52,14 +41,14 @@ def test_sizes_are_bounded_positive_whole_numbers(field: str) -> None:
         ("position", Sinusoidal(base=0.0)),
         ("ffn", LayerNorm()),
         ("kind", "seq2seq"),
-        ("head", NoHead()),
+        ("head", config.NoHead()),
         ("n_kv_heads", 2),
         ("windows", (4, -1)),
         ("start_id", 101),
         ("n_segments", 2),
         ("position", Rope(base=float("nan"))),
         ("position", Rope(pairing="thirds")),  # type: ignore[arg-type]
-        ("position", Rope(scaling=LinearScaling(factor=-2.0))),
+        ("position", Rope(scaling=config.LinearScaling(factor=-2.0))),
         ("position", T5Bias(buckets=6)),
         ("position", T5Bias(buckets=32, max_distance=8)),
         ("scale_embedding", 1),
@@ -95,4 +84,4 @@ def test_from_dict_names_the_field(change: dict[str, Any], field: str) -> None:
 def test_a_gate_beside_a_feed_forward_needs_an_activation_with_a_name() -> None:
     with fresh_variants.installed(), pytest.raises(ConfigError, match=r"^d_layer_input: its gate opens as"):
         tiny_config("both", d_layer_input=6, ffn=DeepConfig())
-    assert tiny_config("both", d_layer_input=6, ffn=Gated()).d_layer_input == 6
+    assert tiny_config("both", d_layer_input=6, ffn=config.Gated()).d_layer_input == 6

@@ -1,8 +1,4 @@
-"""Who may import whom, and that no page can draw a number that no model computed.
-
-The rules on imports are those that ``lint-imports`` reads in pyproject.toml. The files are read, not run, so
-this holds for every module there is, also for those that no other test reaches.
-"""
+"""Who may import whom, and that no page draws a number that no model computed. Files are read, not run."""
 
 import ast
 import functools
@@ -143,9 +139,8 @@ def _names(path: Path, own: str) -> set[str]:
 def test_few_files_know_a_variant_by_its_name(choice: str) -> None:
     """Others ask what it says of itself. Files of checkpoints name what they read."""
     package, own = ROOT / "viz_model", OWN[choice]
-    files = [
-        path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in ("config", "checkpoints")
-    ]
+    folders = {package / name for name in ("config", "checkpoints")}
+    files = [path for path in package.rglob("*.py") if folders.isdisjoint(path.parents)]
     named = [_names(path, own) for path in files if path != package / "model" / f"{own}.py"]
     for variant in config.variants(choice):
         n = sum(variant.__name__ in names for names in named)

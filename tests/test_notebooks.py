@@ -34,9 +34,7 @@ def test_both_languages_run_the_same(name: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_page_of_figures_has_one_by_each_function(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_figures_has_all_of_them(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (DOCS / ("zh" if language == "zh" else ".") / "figures.md").read_text(encoding="utf-8")
     start, *calls = re.findall(r"^```\{code-cell\}\n(.*?)^```", page, flags=re.S | re.M)

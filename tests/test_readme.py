@@ -50,10 +50,7 @@ def commands(section: str) -> list[list[str]]:
 
 
 def figures(section: str) -> set[str]:
-    """The numbers that a section states, in prose and tables: large ones in millions, as English counts them.
-
-    Chinese counts in 万 (10⁴) and 亿 (10⁸), and writes a month as a number.
-    """
+    """The numbers that a section states: large ones in millions, where Chinese counts in 万 (10⁴) and 亿 (10⁸)."""
     told = re.sub(r"^```.*?^```|^1?\d\. |\]\([^)]*\)|\d+ 月", "", section, flags=re.S | re.M)
     told = re.sub(r"([\d,.]+) 万", lambda found: f"{float(found[1].replace(',', '')) / 100:g}", told)
     told = re.sub(r"([\d,.]+) 亿", lambda found: f"{float(found[1].replace(',', '')) * 100:g}", told)

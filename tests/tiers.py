@@ -1,9 +1,5 @@
-"""Which tests run when: every test belongs to one tier.
-
-A test is marked with its tier (``@pytest.mark.server``); without a mark it is ``fast``. Of a matrix the cases are
-sorted here: what :func:`crossed`, :func:`turns` and :func:`some` have over is ``full``. Tests of models that come in
-packages are ``full`` too.
-"""
+"""Which tests run when: each belongs to one tier, its mark or ``fast``. Of a matrix what :func:`crossed`, :func:`turns`
+and :func:`some` have over is ``full``, and so are tests of models that come in packages."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any

@@ -163,8 +163,7 @@ def other_blocks() -> list[ModelConfig]:
 
 
 def _published(rope: config.Rope) -> list[ModelConfig]:
-    """What single families have: rows of tokens narrower than the stream (ELECTRA), blocks that share their weights
-    (ALBERT), caps (Gemma 2), a norm for both sub-layers (Falcon), norms without β (ModernBERT)."""
+    """What single families have: narrow rows of tokens, shared blocks, caps, one norm for both sub-layers, no β."""
     rows: dict[str, Any] = {"kind": "encoder", "inputs": config.Tokens(width=14), "scale_embedding": False}
     learned: dict[str, Any] = {"position": config.Learned(), "embedding_norm": True, "n_segments": 2}
     capped: dict[str, Any] = {"norm": config.RMSNorm(), "score_cap": 0.7, "scale_width": 5.0, "n_kv_heads": 1}
@@ -308,10 +307,7 @@ def options(config_: ModelConfig) -> dict[str, Any]:
 
 
 def without_a_part() -> list[ModelConfig]:
-    """Models of every kind that lack their norms or their additions, under either place of the norm.
-
-    No file holds one: they are what an edit makes of a model that has them.
-    """
+    """Models of every kind without norms or additions, as an edit makes them of one, under either place of the norm."""
     found = []
     for n, (kind, norm_at) in enumerate(itertools.product(KINDS, PLACES)):
         own: dict[str, Any] = {"norm": config.NoNorm()} if n in (0, 3, 4) else {"residual": False}
@@ -341,10 +337,7 @@ def run_both(lm: vm.LanguageModel, length: int = 7, **arguments: Any) -> Trace:
 
 
 def language_model(config_: ModelConfig, seed: int = 0) -> vm.LanguageModel:
-    """A tiny random model, with the bundled vocabulary's first tokens: one for all tests, which leave it as it is.
-
-    A test that changes weights does so on a :func:`random_model` of its own.
-    """
+    """A tiny random model, with the bundled vocabulary's first tokens: one for all tests, which leave it as it is."""
     lm, before = _shared(config_, seed)
     assert state(lm.model) == before, "a test has changed the model that others run too"
     return lm

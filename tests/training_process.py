@@ -1,8 +1,6 @@
-"""Trains a tiny recipe in a process of its own, which tests kill or start twice.
+"""Trains a tiny recipe in a process of its own, which tests kill or start twice, and tells every step.
 
-    python tests/training_process.py FOLDER [KIND …] [--hang BYTES]
-
-Each kind's run goes to FOLDER/KIND. Every step is a line of its log and of the output.
+python tests/training_process.py FOLDER [KIND …] [--hang BYTES]
 """
 
 import argparse

@@ -1,7 +1,4 @@
-"""A WebKit, the engine of Safari, as Debian builds it for GTK: driven over WebDriver by its own driver.
-
-It has no windowless kind, so where there is no screen it is given an Xvfb.
-"""
+"""A WebKit, as Debian builds it for GTK, driven by its own WebDriver; without a screen it is given an Xvfb."""
 
 import contextlib
 import http.client

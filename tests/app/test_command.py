@@ -43,9 +43,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_the_app_is_that_of_the_repository(
-    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_app_is_the_repositorys(started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.gguf").touch()
@@ -293,10 +291,3 @@ print(address, again, urllib.request.urlopen(address).status, vm.models()[:2])
     first, second, status, *names = said.stdout.split(maxsplit=3)
     assert first.endswith("/?model=mine") and second == first.replace("mine", "story-pre-ln")
     assert (status, names) == ("200", ["['mine', 'story-pre-ln']\n"])
-
-
-@pytest.fixture
-def cut(tmp_path: Path) -> dict[str, str]:
-    """The environment of a process without a network; what it tries to reach is noted."""
-    path = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")]))
-    return {"PYTHONPATH": path, "OFFLINE_NOTES": str(tmp_path / "notes")}

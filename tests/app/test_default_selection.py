@@ -52,9 +52,7 @@ def test_the_address_says_only_what_was_chosen() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, "other"), (2 * state.HEARD, "one")])
-def test_what_a_widget_held_before_it_was_written_is_no_choice(
-    seconds: float, shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_widget_held_before_is_no_choice(seconds: float, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the browser shows the other model, whatever else is pressed comes with the former one."""
     lm = language_model(tiny_config(n_vocab=8192, n_context=32))
     offer(monkeypatch, dict.fromkeys(("one", "other"), lm))

@@ -7,21 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import app_driver
 import pytest
-from app_driver import (
-    ISLAND,
-    PAGES,
-    ROOT,
-    answer,
-    boxes,
-    check_page,
-    heading,
-    messages,
-    offer,
-    open_page,
-    said,
-    shown_of,
-)
+from app_driver import ISLAND, PAGES, answer, boxes, check_page, heading, messages, offer, open_page, said, shown_of
 from doors import island_of
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, turns
@@ -135,10 +123,8 @@ def test_a_page_speaks_chinese_and_one_token_is_enough(page: str, view: tuple[st
     app = visit(page, model, side=side, lang="zh", text="5" if model.endswith("ids") else "a", target="")
     said = Texts("zh")
     # What a model without next tokens does is another page at the same address.
-    others: tuple[str, ...] = (
-        (said("masked_token.heading"), said("sentence_vectors.heading")) if page == "next_token" else ()
-    )
-    assert heading(app) in (said(f"common.page_{page}"), *others)
+    others = ("masked_token.heading", "sentence_vectors.heading") if page == "next_token" else ()
+    assert heading(app) in map(said, (f"common.page_{page}", *others))
 
 
 def test_a_typed_target_stays_in_another_language_until_the_model_is_asked(visit: Open) -> None:
@@ -176,7 +162,7 @@ def test_control_tokens_of_a_sentence_are_tokens_or_characters(visit: Open) -> N
 
 
 def test_without_a_sentence_each_model_shows_an_example_of_its_own(visit: Open) -> None:
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    app = AppTest.from_file(app_driver.ROOT / "app.py", default_timeout=120)
     app.query_params["model"] = "tiny-translator"
     app.switch_page("pages/overview.py").run()
     shown = [boxes(app)["text"]]

@@ -91,9 +91,7 @@ def test_the_first_page_is_drawn_before_anybody_comes(script: str) -> None:
         *((path, 404) for path in ("/nonsense", "/attention2", "/healthzz", "/foo/bar.js", "/metrics")),
     ],
 )
-def test_a_path_that_no_page_has_is_not_found_and_every_answer_has_the_headers(
-    path: str, status: int, served: str
-) -> None:
+def test_a_path_that_no_page_has_is_not_found_and_all_have_the_headers(path: str, status: int, served: str) -> None:
     try:
         with urllib.request.urlopen(served + path) as answer:
             found, headers = answer.status, answer.headers
@@ -111,9 +109,7 @@ def test_a_path_that_no_page_has_is_not_found_and_every_answer_has_the_headers(
     ("session", "size", "status"),
     [("ada", 4, 200), ("ada", 5, 413), ("bo", 10, 200), ("bo", 11, 413), ("new", 11, 413)],
 )
-def test_uploads_are_bounded_for_a_visitor_and_in_all(
-    session: str, size: int, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uploads_are_bounded(session: str, size: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     three = SimpleNamespace(data=b"xxx")
     stored = SimpleNamespace(file_storage={"ada": {"0": three, "1": three}, "bo": {"0": SimpleNamespace(data=b"")}})
     running = SimpleNamespace(_uploaded_file_mgr=stored)

@@ -124,9 +124,7 @@ def large(**changes: Any) -> ModelConfig:
 
 
 @pytest.mark.parametrize("language", some(["en", "zh"], 1))
-def test_a_large_picture_in_color_is_read_small_and_nothing_is_said_of_digits(
-    language: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_picture_in_color_is_read_small_without_digits(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = tiny_models.language_model(large())
     offer(monkeypatch, {"large": lm})
     ring = images.fit(images.decode(examples.of(lm, language)[0]), *images.held(96, 144), 3)

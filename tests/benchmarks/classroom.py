@@ -2,8 +2,7 @@
 
     python tests/benchmarks/classroom.py [--pupils 30]
 
-A server of its own is started. Half of the pupils answer, the others pass. Then the server is killed and another one is
-started in its place: the room is gone with it, and what every pupil has answered stands in that pupil's address.
+Then the server is killed and started again: the room is gone, and what pupils answered stands in their addresses.
 """
 
 import argparse

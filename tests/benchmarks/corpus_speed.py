@@ -2,13 +2,9 @@
 
     python tests/benchmarks/corpus_speed.py [--models story gpt2] [--tokens 9000] [--rounds 3] [--threads 1]
 
-Both have the same random weights and read the same texts, of the lengths that stories and sentences
-have, as many tokens of both. Ours does all of its work: every statistic of every head, and the texts that fire each
-neuron most. Of transformers only the forward pass with ``output_attentions=True`` is counted, with logits and
-without (as the bare model), and nothing is made of the attentions: whatever anybody computes from
-them comes on top. Printed are our tokens a second of processor time, the median of the ratios, and
-what bounds the first of them: its value if nothing were left but the products with the weights of
-the blocks, which the forward pass consists of, and everything else took no time at all.
+Both read the same texts with the same random weights. Ours does all of its work; of transformers only the forward pass
+with attentions counts, with logits and without. Printed are our tokens a second of processor time, the median of the
+ratios, and what the first of them would be if all but the products with the blocks' weights took no time at all.
 """
 
 import argparse
@@ -92,9 +88,7 @@ def models(shape: dict[str, Any]) -> tuple[Any, vm.LanguageModel]:
 @torch.inference_mode()
 def products(lm: vm.LanguageModel, n_tokens: int, batch_tokens: int) -> None:
     """Every matrix of every block times as many vectors as there are tokens, and nothing else."""
-    matrices = [
-        weight for block in lm.model.stack("decoder").blocks for weight in block.parameters() if weight.ndim == 2
-    ]
+    matrices = [w for block in lm.model.stack("decoder").blocks for w in block.parameters() if w.ndim == 2]
     for begin in range(0, n_tokens, batch_tokens):
         n = min(batch_tokens, n_tokens - begin)
         vectors = {width: torch.ones(n, width) for width in {weight.shape[1] for weight in matrices}}

@@ -1,7 +1,4 @@
-"""How long explanations take: a score, all routes to an answer, a cut, a lens. ``python tests/benchmarks/explain.py``
-
-Each at 32 tokens, the median of some rounds, beside a trace of the same text in the same process.
-"""
+"""How long explanations of 32 tokens take beside their trace. ``python tests/benchmarks/explain.py``"""
 
 import argparse
 import statistics

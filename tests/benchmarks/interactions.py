@@ -2,28 +2,11 @@
 
     python tests/benchmarks/interactions.py [--model NAME] [--tokens 256] [--rounds 7] [--slower 4] [--pages attention]
 
-Two servers are started: the app, and a page of one heading, one button and how often it was drawn, as Streamlit
-serves it by itself. Chromium (``chromium`` on the PATH) opens both and clicks in them: of the empty page, the time
-from the click until the next number is painted. For every page that shows a run, and each of head, layer and token
-that it answers to: the time from the click until all its pictures are painted, canvases included, and until its
-texts have followed and nothing that one sees changes any more. A page is opened in a fresh profile: the time until
-the first picture is painted, or the heading, and until nothing changes any more; so is the first page of servers
-just started, at once and seconds later. At last the files that a browser loads before anything else are asked for by
-one connection. Each figure is the median of the rounds, and the ratio is what counts: seconds depend on the machine
-and on what else runs there.
-
-What a new sentence of 32 tokens takes is measured on a page with all its sections closed, from the key that ends it:
-the time until the last frame that shows anything new, canvases included; the time for which the browser's main thread
-works for it, and the processor time of the server, both until neither does anything any more. The last two are taken
-of sentences that nobody watches, because a watched page works longer, and less what both do where nothing happens.
-A page that is still and has a picture without a mark or a pixel ends the run, with its name.
-
-| | target |
-|---|---|
-| another head, layer or token: painted | 0.6 |
-| their texts | 2 |
-| a new sentence of 32 tokens: painted and still | 3 |
-| first paint of the first page, server started | 1.5 |
+Each is a median, in Chromium: of another head, layer or token the time from the click until its pictures are painted,
+and until their texts have followed (targets 0.6 and 2); of a new sentence of 32 tokens until the last frame that shows
+anything new (3), and how long browser and server work for it, which is taken where nobody watches, less what both do at
+rest; of the first page, in a fresh profile, until it is painted (1.5), and of servers just started; of the files that a
+browser loads first. A page that is still and has a picture without a mark or a pixel ends the run.
 """
 
 import argparse
@@ -368,11 +351,7 @@ class Renewed(NamedTuple):
 
 
 def sentences(browser: Any, app: tuple[str, int], page: str, texts: Sequence[str], slower: int) -> Renewed:
-    """What sentences take that nobody has run, on a page where nothing moves; the first of them counts for nothing.
-
-    Raises:
-        SystemExit: a picture was not painted.
-    """
+    """What sentences take that nobody has run, where nothing moves; the first counts for nothing."""
     half, (url, pid) = len(texts) // 2, app
     watched = _ready(browser, f"{url}/{page}", slower, _WATCH)
     painted, still = demand_painted(watched), []
@@ -385,14 +364,8 @@ def sentences(browser: Any, app: tuple[str, int], page: str, texts: Sequence[str
 
 
 def demand_painted(page: Any, before: Mapping[str, int] | None = None) -> dict[str, int]:
-    """How many canvases of each picture are painted on a page that is still, where none was left out.
-
-    Args:
-        before: how many there were with another sentence.
-
-    Raises:
-        SystemExit: one was, of this name.
-    """
+    """How many canvases of each picture are painted on a page that is still; SystemExit where one is left out, also of
+    those that there were with another sentence (``before``)."""
     empty, painted = page.evaluate(_PICTURES)
     empty += [name for name, n in (before or {}).items() if painted.get(name, 0) < n]
     if empty or not painted:

@@ -1,8 +1,6 @@
 """What a model of 1.2 billion parameters in bfloat16 takes. ``python tests/benchmarks/large_files.py [--folder /tmp]``
 
-A made-up checkpoint of Llama-3.2-1B's shape is written and deleted again (2.5 GB). Loading is compared with reading the
-file by ``safetensors`` alone, each in fresh processes that take turns; a trace of 32 tokens with the forward pass of
-``transformers``, in one process, of the same weights, taking turns too. Everything with as many threads.
+A made-up checkpoint (2.5 GB) is loaded beside ``safetensors`` alone, and traced beside ``transformers``, taking turns.
 """
 
 import argparse

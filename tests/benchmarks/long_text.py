@@ -2,9 +2,7 @@
 
     OMP_NUM_THREADS=1 python tests/benchmarks/long_text.py [--tokens 1000] [--page overview] [--rounds 3]
 
-Processor seconds, since those are what visitors share: of the forward pass up to the last vectors, of a trace, and of
-a server that opens the page with a text which nobody ran before. A page with a short text was opened there first. Each
-round has a text of its own; the median is told, then every round.
+Processor seconds of the forward pass, of a trace, and of a server that opens the page with a text that nobody ran.
 """
 
 import argparse

@@ -3,10 +3,8 @@
     pip install transformers "transformer_lens<4" bertviz
     python tests/benchmarks/peers.py [--lengths 16 64 256 1024] [--rounds 7]
 
-The model has the shape of GPT-2 small and random weights. Each row is a ratio to our own forward
-pass with nothing recorded, logits at all positions, fused attention: every run stands between two
-of those, and is divided by their mean; the median of the rounds is printed. Times are of the
-process, on one thread. "kept" counts each storage once. Peers that are not installed are left out.
+Each row is a median of ratios to our own forward pass with nothing recorded, taken before and after; processor time,
+one thread, GPT-2 small's shape. "kept" counts each storage once. Peers that are not installed are left out.
 """
 
 import argparse

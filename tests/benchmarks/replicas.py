@@ -2,10 +2,8 @@
 
     python tests/benchmarks/replicas.py [--visitors 6] [--ports 8521 8522 8523]
 
-The ports are those of the two replicas and of nginx; they are written into a copy of the file. Every
-visitor comes through nginx and keeps its cookie. When their replica is killed in the middle of the
-work, they come back with their address alone, and must see the same pictures, byte for byte. Whoever
-was at the other replica must not notice. When the first one is back, they are with it again, at the same pictures.
+They come back with their address alone and must see the same pictures, byte for byte; whoever was at the other replica
+must not notice. When the first one is back, they are with it again. The ports are the two replicas' and nginx's.
 """
 
 import argparse

@@ -2,9 +2,8 @@
 
     python tests/benchmarks/serving_cost.py [--pages walk attention] [--core-hour 0.03] [--gigabyte 0.05]
 
-A server of its own is started, and Chromium opens each page with an empty cache, then types sentences that nobody has
-typed before. What a static host sends of a file is its length: what is in it is compressed already. At the end stands
-what a day costs (``bill``), at prices that are examples; of the walk and the largest of the other pages.
+Chromium opens each page with an empty cache, then types new sentences. A file counts as long as it is: what is in it is
+compressed already. At the end stands what a day costs, at prices that are examples.
 """
 
 import argparse
@@ -46,13 +45,8 @@ that a core is planned to be busy.
 def bill(
     first: tuple[float, float], each: tuple[float, float], files: Mapping[str, float], core: float, gb: float
 ) -> None:
-    """Print what a day costs.
-
-    Args:
-        first, each: bytes and processor seconds of a visitor's first page, and of each sentence after it.
-        files: bytes that a visitor fetches from a static host, by what they are.
-        core, gb: prices of a core for an hour and of a gigabyte that is sent.
-    """
+    """Print what a day costs, of the bytes and processor seconds of a visitor's first page and of each sentence after it,
+    of what is fetched from a static host, and of the prices of a core for an hour and of a gigabyte."""
     sent, seconds = (one + SENTENCES * other for one, other in zip(first, each, strict=True))
     print(
         f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; "

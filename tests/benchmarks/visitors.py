@@ -2,14 +2,8 @@
 
     python tests/benchmarks/visitors.py [--visitors 30] [--interactions 2000] [--think 10] [--url http://…]
 
-Each visitor has a language, a model, interventions and sentences of its own, and walks through the
-same steps twice: alone, and with all others there. Both times every figure and component must be
-the same, byte for byte. ``--think`` is the time between two steps of one visitor; with 0 all press at
-the same moment, and one process then serves them one after another.
-
-Then the visitors go on, each with sentences that nobody wrote before, and the memory of the server
-is read after the first tenth of the interactions and after the last. Without ``--url`` a server is
-started for this, with ``--serve`` as its script.
+Each walks through the same steps alone and with all others, ``--think`` seconds apart; both times every picture must be
+the same, byte for byte. Then they go on with new sentences, and the server's memory is read early and at the end.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 
     python tests/benchmarks/writing.py [--model story-pre-ln] [--tokens 60]
 
-Made: forty places at a time, after a text of so many tokens, on one thread. Shown: with the pace at its most. A file:
-made by ``frontend/src/decoder.js`` in Chromium after as many tokens, and how long the file takes to open.
+A file writes by ``frontend/src/decoder.js`` in Chromium; how long it takes to open is told too.
 """
 
 import argparse

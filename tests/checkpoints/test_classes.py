@@ -113,9 +113,7 @@ CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
         (PROCESSOR, None, "no such file"),
     ],
 )
-def test_what_is_not_understood_is_refused(
-    file: str, changes: Mapping[str, Any] | None, told: str, tmp_path: Path
-) -> None:
+def test_what_is_not_known_is_refused(file: str, changes: Mapping[str, Any] | None, told: str, tmp_path: Path) -> None:
     saved(tmp_path, "classifier")
     path = tmp_path / file
     if changes is None:

@@ -327,9 +327,7 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
     ],
 )
 @torch.no_grad()
-def test_the_head_of_a_task_is_left_out_and_told(
-    tmp_path: Path, model: str, changes: dict[str, Any], left_out: tuple[str, ...]
-) -> None:
+def test_a_head_is_left_out(tmp_path: Path, model: str, changes: dict[str, Any], left_out: tuple[str, ...]) -> None:
     theirs = Reference(model, changes).save(tmp_path)
     lm = registry.load_folder(tmp_path)
     assert lm.left_out == left_out and lm.config.has_logits == (not left_out)
@@ -351,9 +349,7 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
         tensors | {"lm_head.weight": table.flip(0).contiguous()}, tmp_path / "model.safetensors", {"format": "pt"}
     )
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
-    with pytest.warns(
-        UserWarning, match="config.json: config.json says tie_word_embeddings, but the file holds another"
-    ):
+    with pytest.warns(UserWarning, match="config.json says tie_word_embeddings, but the file holds another"):
         lm = registry.load(tmp_path)
     assert lm.notices == ("untied",) and not lm.config.tie_embeddings
     assert registry._read_config(tmp_path) == lm.config
@@ -425,9 +421,7 @@ def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[s
         ("llama", {"max_position_embeddings": 2**20, "vocab_size": 2**20}, "shape"),
     ],
 )
-def test_a_config_larger_than_its_weights_costs_no_memory(
-    tmp_path: Path, family: str, changes: dict[str, Any], part: str
-) -> None:
+def test_too_large_a_config_costs_no_memory(tmp_path: Path, family: str, changes: dict[str, Any], part: str) -> None:
     reference(family).save(tmp_path)
     change_config(tmp_path, **changes)
     peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()

@@ -1,7 +1,5 @@
-"""Every family against the library its checkpoints come from: each value of small random models.
-
-What single attributes change is drawn in ``test_random_attributes.py``; here stand the classes, and what is not drawn.
-"""
+"""Every family against the library its checkpoints come from: each value of small random models. What single attributes
+change is drawn in ``test_random_attributes.py``."""
 
 import importlib.util
 from pathlib import Path

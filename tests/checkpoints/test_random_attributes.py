@@ -1,8 +1,5 @@
-"""Every family with attributes drawn at random: the values are those of its library, or the folder is refused.
-
-What one attribute changes of another's shows where they meet: windows shorter than the text beside stretched rotations,
-heads wider than D/H beside groups, tied tables beside biases. Every seed is a config of its own.
-"""
+"""Every family with attributes drawn at random, so that each meets others: the values are those of its library, or the
+folder is refused. Every seed is a config of its own."""
 
 import json
 import random

@@ -91,9 +91,7 @@ def test_what_is_no_model_is_told_with_what_may_be_meant(source: str, says: str,
         registry.config_of(source)
 
 
-def test_an_entry_is_a_model_or_a_folder_of_models(
-    tmp_path: Path, search: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entries_are_models(tmp_path: Path, search: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     many = tmp_path / "many"
     write(tmp_path / "one"), write(many / "b"), write(many / "a")
     (many / "c.gguf").write_bytes(b"")
@@ -185,9 +183,7 @@ def test_a_model_of_the_hub(tmp_path: Path, asked: Any, monkeypatch: pytest.Monk
         vm.load("org/name")
 
 
-def test_weights_are_fetched_of_what_can_be_read_and_in_pickles_where_there_is_nothing_else(
-    tmp_path: Path, asked: Any
-) -> None:
+def test_weights_are_fetched_in_pickles_only_where_there_is_nothing_else(tmp_path: Path, asked: Any) -> None:
     (tmp_path / "snapshot" / "config.json").write_text('{"model_type": "mpnet"}')
     with pytest.raises(ModelError, match="'mpnet'"):
         vm.load("org/name")

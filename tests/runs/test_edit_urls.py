@@ -152,9 +152,7 @@ def test_an_expert_that_is_out_is_asked_by_nobody_and_the_others_share_its_weigh
 
 @pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 @pytest.mark.parametrize(("expert", "position"), [(2, None), (0, 2)])
-def test_one_expert_alone_writes_what_its_network_writes(
-    config: ModelConfig, expert: int, position: int | None
-) -> None:
+def test_one_expert_alone_writes_what_its_network_does(config: ModelConfig, expert: int, position: int | None) -> None:
     lm, side = language_model(config), config.sides[-1]
     plain = run_both(lm).at(side)
     edited = run_both(lm, edits=[ExpertOnly(layer=1, expert=expert, position=position)]).at(side)

@@ -46,9 +46,7 @@ def plain_distribution(
 @example(logits=[0.0] * 10, temperature=1.0, top_k=3, top_p=None)
 @example(logits=[2.0, 1.0, 0.0], temperature=1.0, top_k=2, top_p=1.0)
 @example(logits=[4 * math.sin(n * n) for n in range(8192)], temperature=1.0, top_k=None, top_p=1.0)
-def test_against_a_plain_implementation(
-    logits: list[float], temperature: float, top_k: int | None, top_p: float | None
-) -> None:
+def test_by_plain_sampling(logits: list[float], temperature: float, top_k: int | None, top_p: float | None) -> None:
     probs, ranked, final = plain_distribution(logits, temperature, top_k, top_p)
     if top_p is not None:
         # Where a running sum meets p exactly, rounding decides, and either answer is right.

@@ -98,9 +98,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, ""),
     ],
 )
-def test_a_notebook_never_installs_a_name_that_anybody_may_take(
-    said: dict[str, Any] | None, origin: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_installs_no_name_of_anybodys(said: Any, origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = None if said is None else json.dumps(said)
     monkeypatch.delenv("VIZ_MODEL_SOURCE", raising=False)
     monkeypatch.setattr(PathDistribution, "read_text", lambda self, name: text)

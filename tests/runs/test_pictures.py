@@ -118,9 +118,7 @@ def test_what_needs_tokens_or_a_picture_says_so() -> None:
         (of_strips()[0], {"kind": "encoder", "n_vocab": 0, "start_id": None, "head": config.NoHead()}, "inputs: cls"),
     ],
 )
-def test_models_of_pictures_that_do_not_fit_are_refused(
-    of: ModelConfig, changes: dict[str, object], field: str
-) -> None:
+def test_models_of_pictures_that_cannot_be_are_refused(of: ModelConfig, changes: dict[str, object], field: str) -> None:
     with pytest.raises(vm.ConfigError, match=f"^{field}"):
         ModelConfig(**{**vars(of), **changes})
 

@@ -62,9 +62,7 @@ def compared(folder: Path, n_texts: int, more: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS, ids=str)
-def test_settings_change_ids_as_they_change_those_of_transformers(
-    kind: str, settings: dict[str, Any], tmp_path: Path
-) -> None:
+def test_settings_change_ids_as_in_transformers(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     compared(folder_of(tmp_path, kind, settings), 100, ["<|im_start|>", "<image>", "[X]"])
 
 
@@ -93,9 +91,7 @@ BUILT = [
 
 
 @pytest.mark.parametrize(("n", "kind", "name", "model_type"), [(n, *row) for n, row in enumerate(BUILT)])
-def test_a_class_builds_its_steps_whatever_the_file_says(
-    n: int, kind: str, name: str | None, model_type: str | None, tmp_path: Path
-) -> None:
+def test_a_class_builds_its_steps(n: int, kind: str, name: str | None, model_type: str | None, tmp_path: Path) -> None:
     folder = KINDS[kind](tmp_path / kind)
     if kind == "t5":
         plain = json.loads((folder / "tokenizer.json").read_text())

@@ -92,9 +92,7 @@ def test_controls_in_a_text_are_tokens_or_characters(kind: str, loaded: dict[str
 
 
 @pytest.mark.parametrize(("kind", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
-def test_a_typed_mask_asks_for_a_prediction(
-    kind: str, mask: str, folders: dict[str, Path], loaded: dict[str, Tokenizer]
-) -> None:
+def test_a_typed_mask_is_asked(kind: str, mask: str, folders: dict[str, Path], loaded: dict[str, Tokenizer]) -> None:
     tokenizer, theirs = loaded[kind], reference(folders[kind])
     assert tokenizer.mask_id is not None and tokenizer.mask_id == theirs.mask_token_id
     assert tokenizer.token(tokenizer.mask_id).text == mask
@@ -137,9 +135,7 @@ CHANGES: dict[str, Callable[[dict[str, Any], dict[str, int]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_tiktoken_would_cut_otherwise_is_left_to_the_library(
-    change: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_what_tiktoken_cuts_otherwise_is_the_librarys(change: str, folders: dict[str, Path], tmp_path: Path) -> None:
     plain = json.loads((folders["gpt2"] / "tokenizer.json").read_text())
     CHANGES[change](plain, plain["model"]["vocab"])
     (tmp_path / "tokenizer.json").write_text(json.dumps(plain))

@@ -56,9 +56,7 @@ def test_pairs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [TEXTS[0], PAIRS[0]])
 @pytest.mark.parametrize("content", [None, b"", b"\n \n", b"one document", b"\xe6\xb7", b"Hi.\tSalut.\n\tVa !\n"])
-def test_a_missing_empty_or_damaged_file_is_named(
-    folder: Path, tmp_path: Path, source: Source | PairSource, content: bytes | None
-) -> None:
+def test_a_bad_file_is_named(folder: Path, tmp_path: Path, source: Source | PairSource, content: bytes | None) -> None:
     data = tmp_path / "data"
     shutil.copytree(folder, data)
     path = data / source.file
@@ -127,9 +125,7 @@ def test_held_out_documents_are_never_trained_on_however_often_they_stand_there(
             assert all(len(pair.translations) > 2 for pair in translated.held_out_pairs)
 
 
-def test_an_interrupted_preparation_leaves_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preparation_that_fails_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer, save = byte_tokenizer(), np.save
     whole = Corpus.prepare(folder, tokenizer, 0, tmp_path / "whole")
     # Of each language the text trained on, and two sources' held-out documents and as many others; two arrays each.

@@ -82,11 +82,8 @@ def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: A
 
 
 def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transformer, list[tuple[float, float]]]:
-    """The same run, written out: no chunks, PyTorch's own optimizer and its own schedules.
-
-    In double precision, because Adam blows the rounding of gradients that are zero (of a key's
-    bias) up to whole steps.
-    """
+    """The same run, written out with PyTorch's own optimizer and schedules; in double precision, because Adam blows the
+    rounding of gradients that are zero (of a key's bias) up to whole steps."""
     model = new_model(recipe).double().train()
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
@@ -204,9 +201,7 @@ def _steep(model: Transformer) -> None:
 
 
 @pytest.mark.parametrize(("spoil", "message"), [(_lost, "step 5: the loss is nan"), (_steep, "step 5: the gradient's")])
-def test_a_loss_that_is_no_number_stops_the_run(
-    tmp_path: Path, spoil: Callable[[Transformer], None], message: str
-) -> None:
+def test_a_loss_of_no_number_stops_the_run(tmp_path: Path, spoil: Callable[[Transformer], None], message: str) -> None:
     recipe = tiny_recipe(validate_every=100)
     whole = [measured(report) for report in train(recipe, data_of(recipe))]
     model = new_model(recipe)

@@ -179,9 +179,7 @@ def test_the_shipped_weights_are_those_of_the_card(name: str) -> None:
     assert log.read(lm.folder / "log.jsonl")[-1]["step"] + 1 == chosen.steps
 
 
-def test_the_command_names_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gaps_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name, source in (("story-pre-ln", TEXTS[0]), ("translate-t5", PAIRS[0]), ("vocabulary", TEXTS[0])):
         monkeypatch.setattr("sys.argv", ["training", name, "--data", str(tmp_path), "--runs", str(tmp_path / "runs")])
         with pytest.raises(SystemExit, match="2"):

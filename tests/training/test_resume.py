@@ -83,9 +83,7 @@ def test_a_killed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("interruptions", "kind", "restarts"), crossed([[1], [5], [8], [11], [2, 3], [1, 1, 1, 1]], KINDS, [[], [5]])
 )
-def test_an_interrupted_run_is_the_uninterrupted_one(
-    kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]
-) -> None:
+def test_an_interrupted_run_is_whole(kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]) -> None:
     optimizer: Any = "muon" if len(interruptions) > 1 else "adamw"
     own: dict[str, Any] = {"dropout": (0.2, 0.4), "weight_decay": (0.1, 0.9)} if restarts else {"dropout": 0.2}
     recipe = tiny_recipe(
