@@ -90,7 +90,7 @@ def run_code(app: AppTest) -> list[str]:
 
 
 def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
-    """No place in a text of a page is left open, its code agrees where it compares, its cells are the run's: how many."""
+    """No place in a text is left open, the code agrees where it compares, the cells are the run's: how many they are."""
     assert not re.search(r"\{\{|\bnan\b", said(app))
     printed = run_code(app)
     assert "False" not in printed and ("True" in printed or not (compares and printed))
@@ -114,12 +114,8 @@ def run_of(app: AppTest, lm: vm.LanguageModel) -> vm.Trace:
     for one in messages(app).values():
         boxes |= {f"frame.{box['name']}": box["text"] for box in one.header.get("boxes", [])}
     asked = dict(app.query_params)
-    return lm.trace(
-        boxes["frame.text"],
-        boxes.get("frame.target"),
-        target_language=asked.get("to"),
-        edits=vm.edits.parse(asked.get("edits", "")),
-    )
+    target, changes = boxes.get("frame.target"), vm.edits.parse(asked.get("edits", ""))
+    return lm.trace(boxes["frame.text"], target, target_language=asked.get("to"), edits=changes)
 
 
 def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> int:
@@ -138,9 +134,8 @@ def check_cells(app: AppTest, run: vm.Trace, most: int = 6, side: int = 0) -> in
             # A product before it is divided is the first step of the score.
             known = [found.value, *(step.result for step in found.steps)]
             mask = f"{found.cell.site.rpartition('.')[0]}.mask"
-            hidden = np.isnan(drawn) and (
-                found.value in (0, -math.inf) or (mask in run and bool(run[mask][found.cell.index].isinf()))
-            )
+            is_hidden = found.value in (0, -math.inf) or (mask in run and bool(run[mask][found.cell.index].isinf()))
+            hidden = np.isnan(drawn) and is_hidden
             assert hidden or np.isclose(known, drawn, rtol=1e-4, atol=1e-5).any(), (found.cell, drawn, known)
     return n_checked
 

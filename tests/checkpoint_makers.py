@@ -224,23 +224,24 @@ def run(model: Transformer, ids: list[int], target: list[int] | None = None, **m
     return record.record(model, story_tokenizer(), ids, target, **more)
 
 
-def hidden(
-    config: ModelConfig, states: tuple[Tensor, ...], attentions: Sequence[Tensor] = (), prefix: str = ""
-) -> dict[str, Tensor]:
+Sites: TypeAlias = dict[str, Tensor]
+
+
+def hidden(config: ModelConfig, states: tuple[Tensor, ...], patterns: Sequence[Tensor] = (), prefix: str = "") -> Sites:
     """Their hidden states and patterns by our names: the embedding, the blocks, and at last what the output reads."""
     found = {f"{prefix}embed.out": states[0]}
     found |= {f"{prefix}blocks.{layer}.resid.out": state for layer, state in enumerate(states[1:])}
     if config.norm_at != "post":
         found[f"{prefix}final.norm.out"] = found.pop(f"{prefix}blocks.{len(states) - 2}.resid.out")
-    return found | {f"{prefix}blocks.{layer}.attn.pattern": each for layer, each in enumerate(attentions)}
+    return found | {f"{prefix}blocks.{layer}.attn.pattern": each for layer, each in enumerate(patterns)}
 
 
 Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
 
 
 def compared(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:
-    """Assert that a reference model and ours agree in every value, on texts by themselves and padded, as ``close`` asserts
-    it of two values of a name; ours of the longest text."""
+    """Assert that a reference model and ours agree in every value, on texts by themselves and padded; ours of the
+    longest text. ``close`` asserts that two values of a name are the same."""
     two = ours.config.kind == "encoder_decoder"
     return (_compared_two if two else _compared_one)(theirs, ours, min(ours.config.n_context, longest), close)
 

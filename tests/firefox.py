@@ -27,12 +27,12 @@ class Page(Tab):
         self.wrong: list[str] = []
 
     def evaluate(self, expression: str) -> Any:
-        answer = self._firefox.send(
-            "script.evaluate",
-            expression=f"JSON.stringify({expression})",
-            target={"context": self.context},
-            awaitPromise=True,
-        )
+        asked = {
+            "expression": f"JSON.stringify({expression})",
+            "target": {"context": self.context},
+            "awaitPromise": True,
+        }
+        answer = self._firefox.send("script.evaluate", **asked)
         if answer["type"] == "exception":
             raise RuntimeError(answer["exceptionDetails"]["text"])
         written = answer["result"].get("value")

@@ -27,12 +27,8 @@ def _classes(module: types.ModuleType) -> dict[type, type[Any]]:
     return {one: own[name.removesuffix("Config")] for name, one in own.items() if name.endswith("Config")}
 
 
-FRESH = {
-    "position": _classes(schemes),
-    "norm": _classes(fresh_norms),
-    "ffn": _classes(fresh_feedforwards),
-    "inputs": _classes(fresh_inputs),
-}
+_FILES = {"position": schemes, "norm": fresh_norms, "ffn": fresh_feedforwards, "inputs": fresh_inputs}
+FRESH = {choice: _classes(module) for choice, module in _FILES.items()}
 """For each choice of a config, what is added to it."""
 
 

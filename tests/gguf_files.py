@@ -19,13 +19,8 @@ from viz_model.checkpoints.gguf_file import GgufArchive
 from viz_model.checkpoints.weights import ModelError, fill
 from viz_model.model.transformer import Transformer
 
-ARCHITECTURES = {
-    "mistral": "llama",
-    "mixtral": "llama",
-    "gemma3_text": "gemma3",
-    "gpt_neox": "gptneox",
-    "qwen3_moe": "qwen3moe",
-}
+ARCHITECTURES = {"gemma3_text": "gemma3", "gpt_neox": "gptneox", "qwen3_moe": "qwen3moe"}
+ARCHITECTURES |= dict.fromkeys(("mistral", "mixtral"), "llama")
 """By ``model_type``, where the two differ."""
 
 

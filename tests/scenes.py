@@ -110,7 +110,7 @@ def _filled(template: str, values: Mapping[str, Any]) -> str:
 
 
 def island(data: Sent, query: Mapping[str, str], side: int = 0) -> tuple[dict[str, Sent], list[str]]:
-    """The pictures and the sentences of an island at what an address says is selected; of two texts those of one side."""
+    """The pictures and sentences of an island at what an address says is selected; of two texts those of one side."""
     header = data.header
     lists = header.get("lists", [])
     asked = {name: int(query[name]) for name in header["usual"] if name in query}

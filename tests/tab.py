@@ -10,14 +10,7 @@ from browser_driver import TURN
 
 PATIENCE = 120.0
 """Seconds to wait for what a page is to show."""
-KEYS = {
-    "Tab": "\ue004",
-    "Enter": "\ue007",
-    "Escape": "\ue00c",
-    "End": "\ue010",
-    "ArrowRight": "\ue014",
-    "ArrowDown": "\ue015",
-}
+KEYS = dict(Tab="\ue004", Enter="\ue007", Escape="\ue00c", End="\ue010", ArrowRight="\ue014", ArrowDown="\ue015")
 """Keys by their names, as WebDriver writes them."""
 DEEP = """(() => {
   window.deep = (selector, root = document) => {
@@ -90,11 +83,8 @@ class Tab(abc.ABC):
             before, place = place, self.evaluate(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
             time.sleep(0.05)
         x, y = place
-        moves = (
-            {"type": "pointerMove", "x": round(x), "y": round(y)},
-            {"type": "pointerDown", "button": 0},
-            {"type": "pointerUp", "button": 0},
-        )
+        moves: list[dict[str, Any]] = [{"type": "pointerMove", "x": round(x), "y": round(y)}]
+        moves += [{"type": f"pointer{way}", "button": 0} for way in ("Down", "Up")]
         self.act({"type": "pointer", "id": "mouse", "actions": list(moves)})
 
     def press(self, *keys: str) -> None:

@@ -45,9 +45,8 @@ def test_the_page_of_figures_has_all_of_them(language: str, tmp_path: Path, monk
         figure = eval(call, names)
         shown = figure._repr_mimebundle_()
         assert figure.lang == language and ("<iframe" in shown.get("text/html", "") or isinstance(figure, vm.plot.Grid))
-    assert {call.partition("(")[0] for call in calls} == {
-        f"vm.plot.{name}" for name in vm.plot.__all__ if name not in ("Figure", "Grid", "show")
-    }
+    figures = {name for name in vm.plot.__all__ if name not in ("Figure", "Grid", "show")}
+    assert {call.partition("(")[0] for call in calls} == {f"vm.plot.{name}" for name in figures}
 
 
 @pytest.mark.full

@@ -29,10 +29,8 @@ def test_what_is_told_of_a_member_meets_the_others_in_its_place() -> None:
 
 def test_what_is_chosen_together_in_some_model_is_in_one_that_is_tested() -> None:
     for found, together in ((variants(), 2), (few(), 1)):
-        met, wanted = (
-            {meeting for one in configs for meeting in itertools.combinations(options(one).items(), together)}
-            for configs in (found, candidates())
-        )
+        both = ([options(one).items() for one in configs] for configs in (found, candidates()))
+        met, wanted = ({two for one in of for two in itertools.combinations(one, together)} for of in both)
         assert met == wanted and set(found) < set(candidates())
 
 

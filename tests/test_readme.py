@@ -59,28 +59,21 @@ def figures(section: str) -> set[str]:
 
 @pytest.mark.parametrize("page", ["", "checkpoints", "models", "python", "serving", "speed"])
 def test_both_languages_name_the_same_commands_and_figures(page: str) -> None:
-    texts = (
-        (README, CHINESE)
-        if not page
-        else [(ROOT / f"docs/{folder}{page}.md").read_text("utf-8") for folder in ("", "zh/")]
-    )
+    folders = ("", "zh/") if page else ()
+    texts = [(ROOT / f"docs/{folder}{page}.md").read_text("utf-8") for folder in folders] or [README, CHINESE]
     english, chinese = map(sections, texts)
     assert len(english) == len(chinese)
     for ours, theirs in zip(english, chinese, strict=True):
         assert commands(ours) == commands(theirs), theirs.partition("\n")[0]
         assert figures(ours) == figures(theirs), theirs.partition("\n")[0]
-        names = (
-            set(re.findall(r"`([^`\n]*\w[^`\n]*)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)))
-            for text in (ours, theirs)
-        )
+        plain = (re.sub(r"^```.*?^```", "", text, flags=re.S | re.M) for text in (ours, theirs))
+        names = (set(re.findall(r"`([^`\n]*\w[^`\n]*)`", text)) for text in plain)
         assert len({frozenset(found) for found in names}) == 1, theirs.partition("\n")[0]
 
 
 def test_the_models_are_as_good_as_it_says() -> None:
-    measured = {
-        path.parent.name: json.loads(path.read_text(encoding="utf-8"))
-        for path in ROOT.glob("viz_model/models/*/figures.json")
-    }
+    kept = ROOT.glob("viz_model/models/*/figures.json")
+    measured = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in kept}
     told = (ROOT / "docs/models.md").read_text(encoding="utf-8")
     rows = {name: row for name in measured if (row := re.search(rf"^\| `{name}` .*$", told, flags=re.M))}
     assert rows.keys() == measured.keys()

@@ -30,13 +30,10 @@ def write_family(folder: Path) -> dict[str, Path]:
             n_vocab = trained_tokenizers.n_tokens(trained_tokenizers.KINDS[kind](folder / name)) + 3  # rows without one
         Reference(made, {**changes, "vocab_size": n_vocab}, untied=name == "tiny-gated-t5").save(folder / name)
     n_vocab, french = story_tokenizer().n_vocab, story_tokenizer("encoder_decoder").languages["fr"]
+    whole: dict[str, Any] = {"n_vocab": n_vocab, "n_context": 32}
     for name, ours in {
-        "tiny-masked": tiny_config(
-            "post", kind="encoder", n_vocab=n_vocab, head=config.MaskedHead(), embedding_norm=True, n_context=32
-        ),
-        "tiny-translator": tiny_config(
-            kind="encoder_decoder", n_vocab=n_vocab, n_encoder_layers=3, start_id=french, n_context=32
-        ),
+        "tiny-masked": tiny_config("post", kind="encoder", head=config.MaskedHead(), embedding_norm=True, **whole),
+        "tiny-translator": tiny_config(kind="encoder_decoder", n_encoder_layers=3, start_id=french, **whole),
         "tiny-alibi": tiny_config(position=config.Alibi(), n_vocab=n_vocab, norm=config.RMSNorm()),
         "tiny-window": tiny_config("post", position=config.Learned(), n_vocab=n_vocab, windows=(3, 0)),
         "tiny-nowhere": tiny_config(position=config.NoPosition(), n_vocab=n_vocab, ffn=config.Gated()),

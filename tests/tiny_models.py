@@ -351,9 +351,8 @@ def traced(config_: ModelConfig) -> Trace:
 
 @functools.lru_cache(maxsize=512)
 def _shared(config_: ModelConfig, seed: int) -> tuple[vm.LanguageModel, object]:
-    lm = vm.LanguageModel(
-        name="tiny", model=random_model(config_, seed), tokenizer=_tokenizer(config_), twin=None, folder=Path("nowhere")
-    )
+    model, tokenizer = random_model(config_, seed), _tokenizer(config_)
+    lm = vm.LanguageModel(name="tiny", model=model, tokenizer=tokenizer, twin=None, folder=Path("nowhere"))
     return lm, state(lm.model)
 
 

@@ -95,9 +95,8 @@ def qwen(folder: Path) -> Path:
 def roberta(folder: Path) -> Path:
     trained = byte_level("gpt-2", special="<s>")
     trained.add_special_tokens(["<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True)])
-    trained.post_processor = processors.RobertaProcessing(
-        ("</s>", trained.token_to_id("</s>")), ("<s>", trained.token_to_id("<s>")), add_prefix_space=False
-    )
+    end, start = (("</s>", trained.token_to_id("</s>")), ("<s>", trained.token_to_id("<s>")))
+    trained.post_processor = processors.RobertaProcessing(end, start, add_prefix_space=False)
     return save(folder, trained, mask_token="<mask>", eos_token="</s>")
 
 
@@ -138,17 +137,15 @@ def llama2(folder: Path) -> Path:
     bpe.byte_fallback, bpe.unk_token, bpe.fuse_unk = True, "<unk>", True
     trained = library.Tokenizer(bpe)
     trained.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    trained.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    trained.decoder = decoders.Sequence(steps)
     trained.add_special_tokens(["<unk>", "<s>", "</s>"])
     trained.post_processor = around("<s>", "", trained)
     return save(folder, trained, bos_token="<s>", eos_token="</s>")
 
 
-KINDS: dict[str, Callable[[Path], Path]] = {
-    made.__name__: made for made in (gpt2, smollm, llama3, qwen, roberta, bert, t5, llama2)
-}
+_MAKERS = (gpt2, smollm, llama3, qwen, roberta, bert, t5, llama2)
+KINDS: dict[str, Callable[[Path], Path]] = {made.__name__: made for made in _MAKERS}
 
 
 def n_tokens(folder: Path) -> int:

@@ -74,9 +74,8 @@ def train(folder: Path, kind: Kind, device: torch.device, args: argparse.Namespa
     rank = int(os.environ.get("RANK", 0))
     (folder / kind).mkdir(parents=True, exist_ok=True)
     with (folder / kind / f"log-{rank}.jsonl").open("a") as written:
-        for report in loop.train(
-            chosen, data_of(chosen), folder / kind, model=model, device=device, save_every=-1, half_precision=False
-        ):
+        more: dict[str, Any] = {"model": model, "device": device, "save_every": -1, "half_precision": False}
+        for report in loop.train(chosen, data_of(chosen), folder / kind, **more):
             written.write(log.line(report))
             written.flush()
             if is_first():

@@ -56,9 +56,8 @@ def test_one_that_the_model_cannot_read_leaves_the_first_alone_and_says_why() ->
 
 
 def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:
-    app = open_page(
-        "attention", {"text": TEXT, "also": ALSO, "lang": "en", **Progress("first_walk", 1, "en", ()).query()}
-    )
+    lesson = Progress("first_walk", 1, "en", ()).query()
+    app = open_page("attention", {"text": TEXT, "also": ALSO, "lang": "en", **lesson})
     assert "also" not in address(app)
     app = open_page("attention", {"model": "digits-vit", "also": ALSO, "lang": "en"})
     assert "also" not in address(app) and len(sent(app).header["sides"]) == 1

@@ -49,9 +49,8 @@ def test_the_app_is_the_repositorys(started: list[list[str]], tmp_path: Path, mo
     (tmp_path / "a.gguf").touch()
     own = ["--models", "a.gguf", "--models", "folder", "--lessons", "own", "--server.allowedHosts=x.example"]
     command.main(["--port", "8600", *own])
-    assert started == [
-        ["run", f"{ROOT}/app.py", "--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
-    ]
+    own = ["--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
+    assert started == [["run", f"{ROOT}/app.py", *own]]
     assert os.environ[command.LESSONS] == "own"
     command.main(["--public", "--host", "0.0.0.0", "--frame-ancestors", "https://lms.example.edu"])
     _, script, *options = started[1]  # which serves strangers

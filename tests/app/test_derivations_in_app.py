@@ -54,9 +54,8 @@ def test_a_number_in_the_address_is_worked_out(opened: Opened) -> None:
     assert f"head 1, from `·sat` (2), to `a` (0): **{written(found.value)}**" in said(app)
     (end,) = app.success
     assert written(found.result, 5) in end.value and written(found.value, 5) in end.value
-    assert any(
-        rf"\textcolor{{{theme.written('query', 'light')[1:]}}}{{q^{{0,(1)}}_{{2," in part.value for part in app.latex
-    )
+    color = theme.written("query", "light")[1:]
+    assert any(rf"\textcolor{{{color}}}{{q^{{0,(1)}}_{{2," in part.value for part in app.latex)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -128,9 +128,8 @@ def test_the_address_forgets_a_token_that_another_model_lacks_also_while_somebod
 @pytest.mark.server
 def test_a_slider_with_other_ends_stands_where_it_stood(app: str) -> None:
     """The browser takes it for another slider, and begins where that begins unless it is told."""
-    with Visitor(
-        app, "training_lab", {**QUERY, "text": "The cat sat on the mat and was", "door_ignored": "1"}
-    ) as visitor:
+    query = {**QUERY, "text": "The cat sat on the mat and was", "door_ignored": "1"}
+    with Visitor(app, "training_lab", query) as visitor:
         visitor.open()
         for ends, text in enumerate((SENTENCE, FORMER, LATTER, SENTENCE)):
             visitor.type(text)
@@ -288,9 +287,8 @@ def test_the_box_says_the_example_where_that_is_typed(app: str) -> None:
 @pytest.mark.server
 def test_a_story_says_its_chapter_where_its_text_cannot_be_read(app: str) -> None:
     """Without a chapter the address would lead to another page."""
-    with Visitor(
-        app, "overview", {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
-    ) as visitor:
+    picture = {"model": "read-digits", "lang": "en", "to": "en", "target": "three dogs"}
+    with Visitor(app, "overview", picture) as visitor:
         visitor.open()
         visitor.open("", {})
         said = parse_qs(visitor.query)

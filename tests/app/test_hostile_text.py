@@ -131,9 +131,8 @@ HOSTILE = (
     *("\U000e0001" * 30, "blocks.0.attn.scores:999999999,0,0,0", "shuffle.9223372036854775807", "flip.999999999999.0"),
 )
 NAMES = [*ViewState.__dataclass_fields__, "x", "__class__"]
-ADDRESS = st.dictionaries(
-    st.sampled_from(NAMES) | st.text(max_size=8), st.sampled_from(HOSTILE) | st.text(max_size=30), max_size=8
-)
+NAME, VALUE = st.sampled_from(NAMES) | st.text(max_size=8), st.sampled_from(HOSTILE) | st.text(max_size=30)
+ADDRESS = st.dictionaries(NAME, VALUE, max_size=8)
 CONFIGS = {name: registry.config_of(name) for name in ("story-pre-ln", "translate-2017")}
 
 

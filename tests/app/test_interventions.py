@@ -53,9 +53,8 @@ def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
     app = opened(page, changes)
     assert "Changed run" in said(app)
     assert app.query_params["edits"] == changes
-    assert len([button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]) == len(
-        changes.split("~")
-    )
+    shown = [button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]
+    assert len(shown) == len(changes.split("~"))
 
 
 def test_before_and_after_are_those_of_the_two_runs() -> None:

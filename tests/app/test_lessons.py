@@ -100,17 +100,14 @@ def test_the_end_has_a_file_that_the_teachers_page_reads() -> None:
     other = result.write(made._replace(name="=Eve"))
     board = open_page("lessons", {"desk": "results", "lang": "en"})
     files = [("ada.csv", text), ("eve.csv", other.replace("wrong", "right")), ("no.csv", "a,b"), ("copy.csv", text)]
-    board.file_uploader(key="lesson.results").set_value(
-        [(name, content.encode("utf-8-sig"), "text/csv") for name, content in files]
-    ).run()
+    sent = [(name, content.encode("utf-8-sig"), "text/csv") for name, content in files]
+    board.file_uploader(key="lesson.results").set_value(sent).run()
     assert not board.exception, board.exception
     who, where = (each.value for each in board.dataframe)
     assert list(who["name"]) == ["Ada", "'=Eve"] and list(who["checksum"]) == ["matches", "does not match"]
     assert who["2"][0].startswith("✗") and where["step"][0] == 2 and where["wrong"][0] == 1
     assert Texts("en")("lesson.results_again", n=1) in [each.value for each in board.info]
-    assert any("no.csv" in each.value for each in board.error) and any(
-        "eve.csv" in each.value for each in board.warning
-    )
+    assert any("no.csv" in one.value for one in board.error) and any("eve.csv" in one.value for one in board.warning)
     assert [each.value for each in board.text] == ["Because `$x$` <b>"] * 4
     assert list(csv.reader(io.StringIO(text)))[-1][0] == "checksum"
 
@@ -128,6 +125,5 @@ def test_every_part_of_the_desk_and_the_way_in(lang: str) -> None:
     paper = open_page("lessons", {"lang": lang, "desk": "paper"})
     press(paper, "lesson.paper_make")
     assert len(paper.get("download_button")) == 5
-    assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(
-        open_page("lessons", {"lang": lang, "desk": "own"})
-    )
+    own = open_page("lessons", {"lang": lang, "desk": "own"})
+    assert t("lesson.own_lead", variable="`VIZ_MODEL_LESSONS`") in words(own)

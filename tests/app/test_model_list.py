@@ -41,9 +41,8 @@ def test_what_could_not_be_opened_is_told_with_its_reason(shelf: Path) -> None:
         assert not app.exception
         told = [warning.value for warning in app.warning]
         assert len(told) == 3
-        for (name, reason), said in zip(
-            zip(("a-whale", "an-adapter", "half-a-model"), reasons, strict=True), told, strict=True
-        ):
+        names = ("a-whale", "an-adapter", "half-a-model")
+        for name, reason, said in zip(names, reasons, told, strict=True):
             assert name in said and reason in said and str(shelf) not in said
         linked = {link.proto.label for link in app.get("page_link")}
         assert linked >= set(runs.configs()) and "a-whale" not in linked

@@ -198,10 +198,8 @@ def test_every_page_says_what_is_not_there(page: str, monkeypatch: pytest.Monkey
     app = open_page(page, {"lang": "en", "layer": "99", "head": "-1", "token": "9999"})
     config, t = TWO if page == "cross_attention" else ONE, Texts("en")
     asked = {"layer": ("99", config.n_layers), "head": ("-1", config.n_heads), "token": ("9999", config.n_context)}
-    wanted = {
-        t(f"common.unknown_{name}", asked=literal(given), last=literal(str(n - 1)))
-        for name, (given, n) in asked.items()
-    }
+    named = ((name, literal(given), literal(str(n - 1))) for name, (given, n) in asked.items())
+    wanted = {t(f"common.unknown_{name}", asked=given, last=last) for name, given, last in named}
     assert wanted <= {warning.value for warning in app.warning}
     if page == "cost":  # they go when something is changed
         assert not answer(app, text="a dog").warning

@@ -157,10 +157,8 @@ def test_another_site_cannot_open_a_connection(served: str) -> None:
 
 @pytest.mark.server
 def test_an_oversized_message_ends_the_connection_and_nothing_else(served: str) -> None:
-    with (
-        Visitor(served, "ablations", {"text": "The cat sat"}) as visitor,
-        Visitor(served, "ablations", {"text": "A dog"}) as other,
-    ):
+    cat, dog = (Visitor(served, "ablations", {"text": text}) for text in ("The cat sat", "A dog"))
+    with cat as visitor, dog as other:
         visitor.open(), other.open()
         with pytest.raises(Exception, match="1009"):
             settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

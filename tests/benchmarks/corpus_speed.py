@@ -20,10 +20,8 @@ import torch
 import viz_model as vm
 from viz_model import corpus
 
-SHAPES: dict[str, dict[str, Any]] = {
-    "story": {"vocab_size": 8192, "n_positions": 256, "n_embd": 192, "n_layer": 4, "n_head": 6},
-    "gpt2": {},
-}
+STORY = {"vocab_size": 8192, "n_positions": 256, "n_embd": 192, "n_layer": 4, "n_head": 6}
+SHAPES: dict[str, dict[str, Any]] = {"story": STORY, "gpt2": {}}
 LENGTHS = {"stories": 180, "sentences": 12}
 """Median tokens."""
 

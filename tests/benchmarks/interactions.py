@@ -497,20 +497,16 @@ def main() -> None:
         )
         numbers = itertools.count()
         for name in SENTENCES_ON:
-            texts = [
-                long(f"{WORDS[n % len(WORDS)]} number {next(numbers)} {SENTENCE}", told.model, 32)
-                for n in range(2 * told.rounds + 2)
-            ]
+            beginnings = (f"{WORDS[n % len(WORDS)]} number {next(numbers)}" for n in range(2 * told.rounds + 2))
+            texts = [long(f"{beginning} {SENTENCE}", told.model, 32) for beginning in beginnings]
             # Measured before and after: the machine may have become busier meanwhile.
             around = clicks(browser, empty, told.rounds, told.slower)
             took = sentences(browser, app, f"{name}?{query}", texts, told.slower)
             click = statistics.median(around + clicks(browser, empty, told.rounds, told.slower))
             ratios = " | ".join(f"{1000 * each:.0f} | {each / click:.1f}" for each in took)
             print(f"{name} | {1000 * click:.0f} | {ratios}", flush=True)
-        opened_again = [
-            (first_paint(browser, app[0], "picture"), first_paint(browser, empty, "heading"))
-            for _ in range(told.rounds)
-        ]
+        both = (app[0], "picture"), (empty, "heading")
+        opened_again = [[first_paint(browser, *each) for each in both] for _ in range(told.rounds)]
         first, still = (statistics.median(own[n] / other[n] for own, other in opened_again) for n in range(2))
         print(f"first paint: {first:.1f} times the empty page (target {FIRST:g}), still {still:.1f} times")
         (n, own_files), (_, its_files) = files(app[0]), files(empty)

@@ -116,10 +116,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(dir=args.folder))
     try:
         size = write(folder)
-        pairs = [
-            (fresh("alone", folder, args.threads, 1), fresh("ours", folder, args.threads, 1))
-            for _ in range(args.rounds)
-        ]
+        turns = range(args.rounds)
+        pairs = [(fresh("alone", folder, args.threads, 1), fresh("ours", folder, args.threads, 1)) for _ in turns]
         took = fresh("compared", folder, args.threads, 3 * args.rounds)
     finally:
         shutil.rmtree(folder)

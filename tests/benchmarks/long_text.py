@@ -49,10 +49,8 @@ def main() -> None:
         passes.append(run - began)
         traces.append(time.process_time() - run)
     query = {"model": options.model, "lang": "en"}
-    with (
-        server(str(ROOT / "app.py")) as (url, pid),
-        Visitor(url, options.page, query | {"text": "The cat sat on the mat."}) as visitor,
-    ):
+    short = query | {"text": "The cat sat on the mat."}
+    with server(str(ROOT / "app.py")) as (url, pid), Visitor(url, options.page, short) as visitor:
         visitor.open()
         for text in texts:
             before = worked(pid)

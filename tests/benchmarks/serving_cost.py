@@ -45,13 +45,11 @@ that a core is planned to be busy.
 def bill(
     first: tuple[float, float], each: tuple[float, float], files: Mapping[str, float], core: float, gb: float
 ) -> None:
-    """Print what a day costs, of the bytes and processor seconds of a visitor's first page and of each sentence after it,
-    of what is fetched from a static host, and of the prices of a core for an hour and of a gigabyte."""
+    """Print what a day costs, of the bytes and processor seconds of a first page and of each sentence after it, of what
+    a static host sends, and of the prices of a core for an hour and of a gigabyte."""
     sent, seconds = (one + SENTENCES * other for one, other in zip(first, each, strict=True))
-    print(
-        f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; "
-        + ", ".join(f"{k} {v / 1e6:.1f} MB" for k, v in files.items())
-    )
+    told = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in files.items())
+    print(f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; {told}")
     for n in VISITORS:
         cores = math.ceil(n * seconds / 2 / (RUSH * 3600) / BUSY)
         live = cores * 24 * core + n * sent / 1e9 * gb

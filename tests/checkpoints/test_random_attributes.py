@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from checkpoint_makers import REFERENCES, Reference, compared
+from pytest import mark
 from torch import Tensor
 
 from viz_model.checkpoints import huggingface
@@ -18,12 +19,8 @@ from viz_model.checkpoints.weights import ModelError
 
 TOLERANCE = 1e-4
 N_SEEDS, N_DRAWN = 8, 4
-YARN: tuple[dict[str, Any], ...] = (
-    {},
-    {"attention_factor": 1.3},
-    {"beta_fast": 20.0, "beta_slow": 2.0, "truncate": False},
-    {"mscale": 0.7, "mscale_all_dim": 1.0},
-)
+_BETAS, _SCALES = {"beta_fast": 20.0, "beta_slow": 2.0, "truncate": False}, {"mscale": 0.7, "mscale_all_dim": 1.0}
+YARN: tuple[dict[str, Any], ...] = ({}, {"attention_factor": 1.3}, _BETAS, _SCALES)
 ACTIVATIONS = ("relu", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "silu")
 EPS = (1e-6, 0.05)
 DRAWN: dict[str, Sequence[Any]] = {
@@ -110,9 +107,7 @@ def _close(found: Tensor, expected: Tensor, what: str) -> None:
     torch.testing.assert_close(found, expected, atol=atol, rtol=TOLERANCE, msg=lambda text: f"{what}: {text}")
 
 
-@pytest.mark.parametrize(
-    "family", [pytest.param(f, marks=[pytest.mark.full] * bool(n % 4)) for n, f in enumerate(EVERY)]
-)
+@mark.parametrize("family", [pytest.param(f, marks=[mark.full] * bool(n % 4)) for n, f in enumerate(EVERY)])
 @torch.no_grad()
 def test_drawn_attributes(family: str, tmp_path: Path) -> None:
     n_compared = 0

@@ -52,9 +52,8 @@ def test_a_tokenizer_that_is_not_the_models(folder: Path, tmp_path: Path) -> Non
 def test_a_model_that_takes_more_memory_than_is_free(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     n = sum(tensor.numel() for tensor in load_file(folder / "model.safetensors").values())
     monkeypatch.setattr(room, "available", lambda device=None: 4 * n - 1)
-    with pytest.raises(
-        vm.ModelError, match=rf"model\.safetensors: {n:,} parameters take .* GB .* are free.*VIZ_MODEL_ANY_SIZE"
-    ):
+    says = rf"model\.safetensors: {n:,} parameters take .* GB .* are free.*VIZ_MODEL_ANY_SIZE"
+    with pytest.raises(vm.ModelError, match=says):
         vm.load(folder)
     monkeypatch.setenv(room.ANYWAY, "1")
     vm.load(folder)

@@ -37,12 +37,7 @@ def plain_distribution(
     return probs, ranked, [probs[id] / mass if id in ranked else 0.0 for id in range(len(logits))]
 
 
-@given(
-    logits=LOGITS,
-    temperature=st.floats(0.05, 5),
-    top_k=st.none() | st.integers(1, 50),
-    top_p=st.none() | st.floats(0.01, 1),
-)
+@given(LOGITS, st.floats(0.05, 5), st.none() | st.integers(1, 50), st.none() | st.floats(0.01, 1))
 @example(logits=[0.0] * 10, temperature=1.0, top_k=3, top_p=None)
 @example(logits=[2.0, 1.0, 0.0], temperature=1.0, top_k=2, top_p=1.0)
 @example(logits=[4 * math.sin(n * n) for n in range(8192)], temperature=1.0, top_k=None, top_p=1.0)

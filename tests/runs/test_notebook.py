@@ -39,11 +39,8 @@ def check(trace: Trace, names: dict[str, Any], layer: int = 0) -> tuple[Snippet,
 def pictures(written: str) -> dict[str, str]:
     """The cells of a notebook that draw, by the value that the cell before them made."""
     cells = ["".join(cell["source"]) for cell in json.loads(written)["cells"] if cell["cell_type"] == "code"]
-    return {
-        before.rpartition(", ")[2].strip('")'): cell
-        for before, cell in itertools.pairwise(cells)
-        if cell.startswith("vm.plot.")
-    }
+    drawing = [pair for pair in itertools.pairwise(cells) if pair[1].startswith("vm.plot.")]
+    return {before.rpartition(", ")[2].strip('")'): cell for before, cell in drawing}
 
 
 @pytest.mark.parametrize("config_", variants(), ids=describe)
@@ -92,8 +89,8 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"url": "file:///home/me/viz-model", "dir_info": {}}, ""),
         ({"url": "https://example.org/viz_model-1.whl", "archive_info": {}}, "https://example.org/viz_model-1.whl"),
         (
-            {"url": "https://example.org/v.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "git+https://example.org/v.git@abc",
+            {"url": "https://example.org/v", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "git+https://example.org/v@abc",
         ),
         (None, ""),
     ],

@@ -155,10 +155,8 @@ def _normalized(model: Transformer, side: str, x: Tensor) -> Tensor:
 
 def test_parity_with_torch_nn() -> None:
     bundled, tiny = vm.load("read-digits"), dataclasses.replace(of_strips()[0], ffn=config.Dense(activation="gelu"))
-    for lm, levels in (
-        (language_model(tiny), picture(tiny, 3)),
-        *((bundled, example.levels) for example in examples.read(bundled.folder)[:4]),
-    ):
+    shown = [(bundled, example.levels) for example in examples.read(bundled.folder)[:4]]
+    for lm, levels in ((language_model(tiny), picture(tiny, 3)), *shown):
         trace = lm.trace(levels, target_ids=TARGET)
         assert trace.picture is not None
         source, logits = reference_run(lm.model, trace.picture.float(), TARGET)

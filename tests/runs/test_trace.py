@@ -3,7 +3,7 @@
 import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import tiers
@@ -101,9 +101,7 @@ def test_a_row_of_a_long_run_goes_on_from_the_state_before_it(config: ModelConfi
     assert isinstance(stream.values, recompute.Recomputed) and stream.values.row("blocks.1.attn.out", 4) is not None
 
 
-@pytest.mark.parametrize(
-    ("config", "keep"), pairs(CONFIGS, ["everything", "stream"], facts=tiers.chosen), ids=tiers.name
-)
+@pytest.mark.parametrize(("config", "keep"), pairs(CONFIGS, get_args(Keep), facts=tiers.chosen), ids=tiers.name)
 def test_a_row_is_the_row_of_the_whole(config: ModelConfig, keep: Keep) -> None:
     trace = run(config, keep)
     for name in trace.sites:

@@ -75,9 +75,8 @@ def test_any_text(kind: str, loaded: dict[str, Tokenizer], text: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_controls_in_a_text_are_tokens_or_characters(kind: str, loaded: dict[str, Tokenizer]) -> None:
     tokenizer = loaded[kind]
-    assert (
-        tokenizer.decode([*tokenizer.controls, *tokenizer.encode("the cat sat"), *tokenizer.controls]) == "the cat sat"
-    )
+    ids = [*tokenizer.controls, *tokenizer.encode("the cat sat"), *tokenizer.controls]
+    assert tokenizer.decode(ids) == "the cat sat"
     with pytest.raises(TextError, match=r"character 2 is U\+D800"):
         tokenizer.encode("a\ud800")
     for control in tokenizer.tokens(tokenizer.controls):
@@ -86,9 +85,8 @@ def test_controls_in_a_text_are_tokens_or_characters(kind: str, loaded: dict[str
             assert tokenizer.encode(text, special=False).count(control.id) == 1
             ids = tokenizer.encode(text, special=False, as_text=True)
             assert ids and tokenizer.controls.isdisjoint(ids)
-        assert tokenizer.controls >= set(tokenizer.encode(control.text)) - set(
-            tokenizer.encode(control.text, special=False)
-        )
+        inner = set(tokenizer.encode(control.text, special=False))
+        assert tokenizer.controls >= set(tokenizer.encode(control.text)) - inner
 
 
 @pytest.mark.parametrize(("kind", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
@@ -208,10 +206,8 @@ def test_a_sentencepiece_file_of_llama(tmp_path: Path) -> None:
 
 
 def marian(folder: Path) -> tuple[Path, dict[str, int]]:
-    sides = [
-        sentencepiece(folder / "source.spm", model_type="bpe", vocab_size=130),
-        sentencepiece(folder / "target.spm", model_type="bpe", vocab_size=160),
-    ]
+    sizes = {"source": 130, "target": 160}
+    sides = [sentencepiece(folder / f"{side}.spm", model_type="bpe", vocab_size=size) for side, size in sizes.items()]
     names = ["</s>", "<unk>", ">>fra<<"]
     pieces = [side.id_to_piece(id) for side in sides for id in reversed(range(3, side.get_piece_size()))]
     vocabulary = {piece: id for id, piece in enumerate(dict.fromkeys([*names, *pieces, "<pad>"]))}
@@ -275,9 +271,8 @@ def test_damaged_files(files: dict[str, str | bytes], says: str, tmp_path: Path)
 
 def test_code_in_a_folder_is_not_run(folders: dict[str, Path], tmp_path: Path) -> None:
     shutil.copy(folders["gpt2"] / "tokenizer.json", tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps({"auto_map": {"AutoTokenizer": ["evil.Evil", None]}, "tokenizer_class": "Evil"})
-    )
+    settings = {"auto_map": {"AutoTokenizer": ["evil.Evil", None]}, "tokenizer_class": "Evil"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     assert isinstance(from_folder(tmp_path, 420), ByteLevel)
 
@@ -303,9 +298,8 @@ def test_the_vocabulary_of_smollm2(package: Callable[[str], Path]) -> None:
     vocabulary = {token: id for id, token in enumerate(smollm2["tokenizer.ggml.tokens"])}
     merges = [tuple(merge.split(" ")) for merge in smollm2["tokenizer.ggml.merges"]]
     theirs = library.Tokenizer(models.BPE(vocabulary, merges))
-    theirs.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
+    digits, letters = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)
+    theirs.pre_tokenizer = pre_tokenizers.Sequence([digits, letters])
     for text in (*SAMPLES, *CORPUS):
         assert tokenizer.encode(text, as_text=True) == theirs.encode(text).ids
         assert tokenizer.decode(tokenizer.encode(text, as_text=True)) == text

@@ -71,9 +71,8 @@ def test_a_tuning_that_is_stopped_has_looked_at_what_it_reached() -> None:
 
 
 def test_only_small_decoders_of_the_stories_are_trained_on() -> None:
-    assert {name for name in ("story-modern", "story-bert", "translate-2017") if tuning.can_tune(vm.load(name))} == {
-        "story-modern"
-    }
+    can = {name: tuning.can_tune(vm.load(name)) for name in ("story-modern", "story-bert", "translate-2017")}
+    assert [name for name, found in can.items() if found] == ["story-modern"]
     with pytest.raises(lab.LabError, match=r"^text: "):
         tuning.Tuning(vm.load("story-pre-ln"), "cat", 30)
 

@@ -60,9 +60,8 @@ PHASES = [
 @pytest.mark.parametrize(("phases", "decay", "share"), pairs(PHASES, ["linear", "cosine"], [0.0, 0.1, 1.0]))
 def test_every_learning_rate(phases: tuple[int, int, int], decay: Any, share: float) -> None:
     steps, warmup, decay_steps = phases
-    recipe = tiny_recipe(
-        steps=steps, warmup=warmup, decay_steps=decay_steps, decay=decay, final_share=share, peak_rate=0.3
-    )
+    falls: dict[str, Any] = {"decay_steps": decay_steps, "decay": decay, "final_share": share}
+    recipe = tiny_recipe(steps=steps, warmup=warmup, peak_rate=0.3, **falls)
     rates = [recipe.rate(step) for step in range(steps)]
     assert rates == pytest.approx(expected_rates(recipe), rel=1e-9, abs=1e-15)
 
@@ -70,9 +69,8 @@ def test_every_learning_rate(phases: tuple[int, int, int], decay: Any, share: fl
 @pytest.mark.parametrize("decay", ["linear", "cosine"])
 @pytest.mark.parametrize(("decays", "peaks"), [((3, 3, 3), (0.01, 0.01, 0.01)), ((3, 5, 2), (0.01, 0.02, 0.005))])
 def test_every_round_has_a_schedule_of_its_own(decays: Any, peaks: Any, decay: Any) -> None:
-    recipe = tiny_recipe(
-        steps=24, restarts=(7, 16), warmup=2, decay=decay, decay_steps=decays, peak_rate=peaks, final_share=0.1
-    )
+    falls: dict[str, Any] = {"decay": decay, "decay_steps": decays, "final_share": 0.1}
+    recipe = tiny_recipe(steps=24, restarts=(7, 16), warmup=2, peak_rate=peaks, **falls)
     rates = [report.learning_rate for report in train(recipe, data_of(recipe))]
     rounds = [
         dataclasses.replace(recipe, steps=steps, restarts=(), decay_steps=falling, peak_rate=peak)
@@ -87,10 +85,8 @@ def plain_training(recipe: Recipe, data: Batches, steps: int) -> tuple[Transform
     model = new_model(recipe).double().train()
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": recipe.rounds[0].weight_decay}, {"params": rest, "weight_decay": 0.0}],
-        betas=recipe.betas,
-    )
+    groups = [{"params": decayed, "weight_decay": recipe.rounds[0].weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, betas=recipe.betas)
     found, rates = [], expected_rates(recipe)
     for step in range(steps):
         for group in optimizer.param_groups:
@@ -133,9 +129,8 @@ def test_muon_takes_the_matrices_inside_the_blocks(kind: Kind) -> None:
     taken = [{id(p) for group in each.param_groups for p in group["params"]} for each in (adamw, muon)]
     assert not taken[0] & taken[1]
     names = {name for name, p in model.named_parameters() if id(p) in taken[1]}
-    assert names == {
-        name for name in model.state_dict() if "blocks." in name and name.endswith(".weight") and "norm" not in name
-    }
+    weights = {name for name in model.state_dict() if "blocks." in name and name.endswith(".weight")}
+    assert names == {name for name in weights if "norm" not in name}
     assert len(taken[0] | taken[1]) == len(list(model.parameters()))
     assert muon.param_groups[0]["weight_decay"] == recipe.weight_decay
     assert muon.param_groups[0]["adjust_lr_fn"] == "match_rms_adamw"

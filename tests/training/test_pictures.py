@@ -37,9 +37,8 @@ def test_an_epoch_visits_every_picture_once() -> None:
     kept = data.splits.train.levels
     for epoch in epochs:
         levels = torch.cat([batch.pixels for batch in epoch if batch.pixels is not None]).round()
-        assert sorted(picture.numpy().tobytes() for picture in levels) == sorted(
-            picture.astype(np.float32).tobytes() for picture in kept
-        )
+        found = sorted(picture.numpy().tobytes() for picture in levels)
+        assert found == sorted(picture.astype(np.float32).tobytes() for picture in kept)
     first, second = (torch.cat([batch.answers for batch in epoch]) for epoch in epochs)
     assert not torch.equal(first, second)
 

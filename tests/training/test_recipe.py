@@ -177,11 +177,8 @@ def test_fingerprints_tell_recipes_apart() -> None:
 
 @pytest.mark.parametrize(("norm_at", "warmup"), [("pre", 0), ("post", experiments.WARMUP)])
 def test_a_run_begins_as_it_was_recorded(norm_at: experiments.NormAt, warmup: int) -> None:
-    (found,) = [
-        run
-        for run in experiments.recorded().runs
-        if (run.norm_at, run.warmup, run.peak_rate) == (norm_at, warmup, experiments.RATE)
-    ]
+    asked, runs = (norm_at, warmup, experiments.RATE), experiments.recorded().runs
+    (found,) = (run for run in runs if (run.norm_at, run.warmup, run.peak_rate) == asked)
     n = int(found.steps[0]) + 1
     steps = loop.train(experiments.recipe(norm_at, warmup), experiments.data(), half_precision=False)
     reports = list(islice(steps, n))

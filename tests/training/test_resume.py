@@ -86,9 +86,8 @@ def test_a_killed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
 def test_an_interrupted_run_is_whole(kind: Kind, tmp_path: Path, interruptions: list[int], restarts: list[int]) -> None:
     optimizer: Any = "muon" if len(interruptions) > 1 else "adamw"
     own: dict[str, Any] = {"dropout": (0.2, 0.4), "weight_decay": (0.1, 0.9)} if restarts else {"dropout": 0.2}
-    recipe = tiny_recipe(
-        kind, optimizer=optimizer, decay="cosine", restarts=tuple(restarts), warmup=2, decay_steps=3, **own
-    )
+    own |= {"decay": "cosine", "restarts": tuple(restarts), "warmup": 2, "decay_steps": 3}
+    recipe = tiny_recipe(kind, optimizer=optimizer, **own)
     whole = [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "whole")]
     parts = []
     for n_steps in interruptions:
