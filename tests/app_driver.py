@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page for pages in SECTIONS.values() for page in pages]
 MOST_LINES = 15
 """Lines of code that a page shows at the most."""
+ISLAND = "frame_island"
 
 
 def open_page(page: str, query: Mapping[str, str]) -> AppTest:
@@ -90,7 +91,7 @@ def run_code(app: AppTest) -> list[str]:
 
 
 def check_page(app: AppTest, lm: vm.LanguageModel, compares: bool = True) -> int:
-    """No place in a text is left open, the code agrees where it compares, the cells are the run's: how many they are."""
+    """No place in a text is left open, the code agrees where it compares, the cells are the run's: how many."""
     assert not re.search(r"\{\{|\bnan\b", said(app))
     printed = run_code(app)
     assert "False" not in printed and ("True" in printed or not (compares and printed))
@@ -201,9 +202,6 @@ def island_lines(app: AppTest) -> list[str]:
 def address(app: AppTest) -> dict[str, str]:
     """What the address says, a value for each name."""
     return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
-
-
-ISLAND = "frame_island"
 
 
 def answer(app: AppTest, **told: object) -> AppTest:

@@ -26,6 +26,8 @@ from viz_model.tokenizers.tokenizer import story_tokenizer
 _logging: Any = transformers.logging
 _logging.set_verbosity_error()
 _logging.disable_progress_bar()
+Sites: TypeAlias = dict[str, Tensor]
+Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
 
 
 @dataclass(frozen=True)
@@ -224,9 +226,6 @@ def run(model: Transformer, ids: list[int], target: list[int] | None = None, **m
     return record.record(model, story_tokenizer(), ids, target, **more)
 
 
-Sites: TypeAlias = dict[str, Tensor]
-
-
 def hidden(config: ModelConfig, states: tuple[Tensor, ...], patterns: Sequence[Tensor] = (), prefix: str = "") -> Sites:
     """Their hidden states and patterns by our names: the embedding, the blocks, and at last what the output reads."""
     found = {f"{prefix}embed.out": states[0]}
@@ -234,9 +233,6 @@ def hidden(config: ModelConfig, states: tuple[Tensor, ...], patterns: Sequence[T
     if config.norm_at != "post":
         found[f"{prefix}final.norm.out"] = found.pop(f"{prefix}blocks.{len(states) - 2}.resid.out")
     return found | {f"{prefix}blocks.{layer}.attn.pattern": each for layer, each in enumerate(patterns)}
-
-
-Close: TypeAlias = Callable[[Tensor, Tensor, str], None]
 
 
 def compared(theirs: Any, ours: Transformer, longest: int, close: Close) -> Tensor:

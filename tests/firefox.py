@@ -27,12 +27,8 @@ class Page(Tab):
         self.wrong: list[str] = []
 
     def evaluate(self, expression: str) -> Any:
-        asked = {
-            "expression": f"JSON.stringify({expression})",
-            "target": {"context": self.context},
-            "awaitPromise": True,
-        }
-        answer = self._firefox.send("script.evaluate", **asked)
+        asked = {"expression": f"JSON.stringify({expression})", "target": {"context": self.context}}
+        answer = self._firefox.send("script.evaluate", **asked, awaitPromise=True)
         if answer["type"] == "exception":
             raise RuntimeError(answer["exceptionDetails"]["text"])
         written = answer["result"].get("value")

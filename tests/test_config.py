@@ -30,27 +30,15 @@ def test_sizes_are_bounded_positive_whole_numbers(field: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("n_heads", 5),
+        *(("n_heads", 5), ("n_kv_heads", 2), ("n_segments", 2), ("start_id", 101), ("windows", (4, -1))),
+        *(("norm_at", "before"), ("encoder_norm_at", "post"), ("kind", "seq2seq"), ("head", config.NoHead())),
+        *(("norm", wrong) for wrong in ("LayerNorm", LayerNorm(eps=0.0), LayerNorm(eps="1e-5"))),  # type: ignore[arg-type]
+        *(("position", wrong) for wrong in (None, Sinusoidal(base=0.0), Rope(base=float("nan")), T5Bias(buckets=6))),
         ("position", Sinusoidal(layout="mixed")),  # type: ignore[arg-type]
-        ("norm", "LayerNorm"),
-        ("norm", LayerNorm(eps=0.0)),
-        ("norm", LayerNorm(eps="1e-5")),  # type: ignore[arg-type]
-        ("norm_at", "before"),
-        ("encoder_norm_at", "post"),
-        ("position", None),
-        ("position", Sinusoidal(base=0.0)),
-        ("ffn", LayerNorm()),
-        ("kind", "seq2seq"),
-        ("head", config.NoHead()),
-        ("n_kv_heads", 2),
-        ("windows", (4, -1)),
-        ("start_id", 101),
-        ("n_segments", 2),
-        ("position", Rope(base=float("nan"))),
         ("position", Rope(pairing="thirds")),  # type: ignore[arg-type]
         ("position", Rope(scaling=config.LinearScaling(factor=-2.0))),
-        ("position", T5Bias(buckets=6)),
         ("position", T5Bias(buckets=32, max_distance=8)),
+        ("ffn", LayerNorm()),
         ("scale_embedding", 1),
         ("n_context", 2**20 * 4),  # a table of waves is bounded
     ],

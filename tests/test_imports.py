@@ -14,14 +14,8 @@ from viz_model import config
 from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
-WHAT_VISITORS_SEE = (
-    "app.py",
-    "pages/*.py",
-    "viz_model/app/**/*.py",
-    "viz_model/drawing/**/*.py",
-    "viz_model/island/**/*.py",
-    "viz_model/topics/**/*.py",
-)
+WHAT_VISITORS_SEE = ("app.py", "pages/*.py")
+WHAT_VISITORS_SEE += tuple(f"viz_model/{name}/**/*.py" for name in ("app", "drawing", "island", "topics"))
 LONGEST_LITERAL = 8
 EXPERIMENTS = {
     f"viz_model/topics/{name}.py"
@@ -32,6 +26,12 @@ EXPERIMENTS = {
     )
 }
 """What draws numbers for an experiment of its own, or checks a text's own numbers, and says so on its page."""
+TOPICS = {path.parent.name for path in ROOT.glob("viz_model/topics/*/__init__.py")}
+UNUSED = ("torch._dynamo", "sympy", "gguf", "viz_model.checkpoints.gguf", "viz_model.checkpoints.huggingface")
+"""What a model of ours needs nothing of, and takes longer to import than to load it."""
+RANDOM = re.compile(r"(random|secrets|(np|numpy)\.random)\b|torch\.(.*\.)?(rand|normal(?!ize$)|bernoulli|multinomial)")
+OWN = {"position": "positions", "norm": "norms", "ffn": "feedforward", "head": "heads", "inputs": "inputs"}
+"""The file of each choice's classes, in config and in model."""
 
 
 @functools.cache
@@ -45,17 +45,10 @@ def test_imports_keep_the_rules() -> None:
     assert not done.returncode, done.stdout
 
 
-TOPICS = {path.parent.name for path in ROOT.glob("viz_model/topics/*/__init__.py")}
-
-
 def test_every_topic_has_a_page() -> None:
     """Streamlit finds a page by its file's name when a link is a fresh server's first request."""
     names = {name for pages in SECTIONS.values() for name in pages}
     assert names == TOPICS and {path.stem for path in ROOT.glob("pages/*.py")} == names | {*FORMER, DESK, MODELS}
-
-
-UNUSED = ("torch._dynamo", "sympy", "gguf", "viz_model.checkpoints.gguf", "viz_model.checkpoints.huggingface")
-"""What a model of ours needs nothing of, and takes longer to import than to load it."""
 
 
 @pytest.mark.parametrize(
@@ -78,9 +71,6 @@ def written_out(node: ast.AST) -> int:
     if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.UnaryOp | ast.BinOp):
         return sum(map(written_out, ast.iter_child_nodes(node)))
     return 0
-
-
-RANDOM = re.compile(r"(random|secrets|(np|numpy)\.random)\b|torch\.(.*\.)?(rand|normal(?!ize$)|bernoulli|multinomial)")
 
 
 def made_up_numbers(module: ast.Module) -> Iterator[str]:
@@ -117,10 +107,6 @@ def test_made_up_numbers_are_found_and_other_code_is_left_alone() -> None:
         assert list(made_up_numbers(ast.parse(source))), source
     for source in ("x = [1, 2, 3]", "x = list(range(100))", "x = ['a'] * 20", "row = grand.total"):
         assert not list(made_up_numbers(ast.parse(source)))
-
-
-OWN = {"position": "positions", "norm": "norms", "ffn": "feedforward", "head": "heads", "inputs": "inputs"}
-"""The file of each choice's classes, in config and in model."""
 
 
 def _names(path: Path, own: str) -> set[str]:

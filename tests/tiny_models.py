@@ -21,6 +21,8 @@ from viz_model.tokenizers.tokenizer import Tokenizer, story_tokenizer
 
 KINDS: tuple[config.Kind, ...] = ("decoder", "encoder", "encoder_decoder")
 PLACES: tuple[Literal["pre", "post"], ...] = ("pre", "post")
+SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
+"""Heads that share their keys."""
 
 
 def tiny_config(norm_at: config.NormAt = "pre", **changes: Any) -> ModelConfig:
@@ -251,10 +253,6 @@ def of_classes() -> list[ModelConfig]:
     heads = [config.ClassHead(labels=labels, activation=one) for one in ("tanh", "relu", None)]
     rest: dict[str, Any] = {"kind": "encoder", "position": config.Learned()}
     return [tiny_config("post" if head.activation else "pre", head=head, **rest) for head in heads]
-
-
-SHARED: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 6}
-"""Heads that share their keys."""
 
 
 def of_pictures() -> list[ModelConfig]:

@@ -1,5 +1,7 @@
 """PyTorch's own layers with the weights of our blocks: the reference that shares no code with the package."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -11,16 +13,9 @@ from viz_model.model.block import Block
 def reference_layer(block: Block, config: ModelConfig, activation: str = "relu") -> nn.Module:
     """A layer of an encoder, or of a decoder that reads another stack, with the weights of ``block``."""
     kind = nn.TransformerEncoderLayer if block.cross is None else nn.TransformerDecoderLayer
-    layer = kind(
-        d_model=config.d_model,
-        nhead=config.n_heads,
-        dim_feedforward=config.d_ffn,
-        dropout=0.0,
-        activation=activation,
-        layer_norm_eps=config.norm.eps,
-        batch_first=True,
-        norm_first=config.norm_at == "pre",
-    )
+    how: dict[str, Any] = {"dropout": 0.0, "activation": activation, "layer_norm_eps": config.norm.eps}
+    how |= {"batch_first": True, "norm_first": config.norm_at == "pre"}
+    layer = kind(config.d_model, config.n_heads, config.d_ffn, **how)
     weights, norms = _attention("self_attn", block.attn), [block.attn_norm, block.ffn_norm]
     if block.cross is not None:
         weights |= _attention("multihead_attn", block.cross)

@@ -15,6 +15,7 @@ from viz_model.lessons.answers import Progress
 
 TEXT, ALSO = "The little cat sat", "The big dog sat on the mat today"
 PAGES = ("attention", "block", "position", "embedding", "next_token", "tokens", "norm_placement", "attribution")
+PRE, POST = "story-pre-ln", "story-post-ln"
 
 
 def sent(app: AppTest) -> Sent:
@@ -61,9 +62,6 @@ def test_neither_a_lesson_nor_a_picture_has_another_sentence() -> None:
     assert "also" not in address(app)
     app = open_page("attention", {"model": "digits-vit", "also": ALSO, "lang": "en"})
     assert "also" not in address(app) and len(sent(app).header["sides"]) == 1
-
-
-PRE, POST = "story-pre-ln", "story-post-ln"
 
 
 @pytest.mark.parametrize("page", ("overview", *PAGES[:5], *PAGES[6:], "ablations", "batch"))

@@ -30,6 +30,10 @@ from viz_model.app.frame import FIRST
 from viz_model.checkpoints import hub, room
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+MODELS = ("story-pre-ln", "story-bert", "translate-2017")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -50,8 +54,7 @@ def test_the_app_is_the_repositorys(started: list[list[str]], tmp_path: Path, mo
     own = ["--models", "a.gguf", "--models", "folder", "--lessons", "own", "--server.allowedHosts=x.example"]
     command.main(["--port", "8600", *own])
     own = ["--server.port=8600", "--server.address=localhost", "--server.allowedHosts=x.example"]
-    assert started == [["run", f"{ROOT}/app.py", *own]]
-    assert os.environ[command.LESSONS] == "own"
+    assert started == [["run", f"{ROOT}/app.py", *own]] and os.environ[command.LESSONS] == "own"
     command.main(["--public", "--host", "0.0.0.0", "--frame-ancestors", "https://lms.example.edu"])
     _, script, *options = started[1]  # which serves strangers
     assert script == f"{ROOT}/serve.py" and {"--server.headless=true", "--server.address=0.0.0.0"} <= {*options}
@@ -132,10 +135,6 @@ def test_a_server_without_the_settings_does_not_start(monkeypatch: pytest.Monkey
         asyncio.run(start())
 
 
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-MODELS = ("story-pre-ln", "story-bert", "translate-2017")
-
-
 @pytest.mark.server
 def test_every_page_works_without_a_network(tmp_path: Path) -> None:
     """In a process that is refused what lies outside, and whose tries are noted."""
@@ -154,10 +153,6 @@ def test_every_page_works_without_a_network(tmp_path: Path) -> None:
                     visitor.open()
                     assert not visitor.errors and len(visitor.elements) > (10 if page != FIRST else 2), (page, model)
     assert not notes.exists(), notes.read_text()
-
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
 def given(name: str) -> list[str]:

@@ -24,6 +24,11 @@ from viz_model.texts import LANGUAGES, Texts
 
 FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
+SENTENCE = "The cat sat on the mat because it was"
+ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
+PAGES = ("attention", "ablations")
+CHANGES = {"head": 3, "layer": 2, "token": 4}
+PLACE = {**QUERY, "lang": "zh", "token": "1", "layer": "2", "edits": "no-mask"}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +58,6 @@ def test_forward_after_back_shows_the_latter_whatever_the_box_says(app: str, pag
         assert visitor.text == FORMER
 
 
-SENTENCE = "The cat sat on the mat because it was"
-ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
-PAGES = ("attention", "ablations")
-CHANGES = {"head": 3, "layer": 2, "token": 4}
-
-
 @pytest.mark.server
 @pytest.mark.parametrize(("page", "field"), [(page, field) for page in PAGES for field in CHANGES])
 def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field: str) -> None:
@@ -68,8 +67,7 @@ def test_a_part_alone_shows_what_the_whole_page_would(app: str, page: str, field
         assert not visitor.ran
         visitor.select(**{field: value})
         assert visitor.ran and not visitor.errors
-        assert parse_qs(visitor.query)[field] == [str(value)]
-        assert parse_qs(visitor.query)["text"] == [SENTENCE]
+        assert parse_qs(visitor.query)[field] == [str(value)] and parse_qs(visitor.query)["text"] == [SENTENCE]
         check_fresh(visitor, app, page)
 
 
@@ -135,9 +133,6 @@ def test_a_slider_with_other_ends_stands_where_it_stood(app: str) -> None:
             visitor.type(text)
             slider = visitor.element("slider", "training_lab.ignored")
             assert slider.set_value and list(slider.value) == [min(4, slider.max)], ends
-
-
-PLACE = {**QUERY, "lang": "zh", "token": "1", "layer": "2", "edits": "no-mask"}
 
 
 @pytest.mark.server
@@ -270,8 +265,7 @@ def test_a_hidden_tab_is_not_drawn(app: str) -> None:
     with Visitor(app, "attention", ASKED) as visitor:
         visitor.open()
         kinds = [e.WhichOneof("type") for place, e in visitor.elements.items() if place[0] == 0]
-        assert not {"code", "arrow_data_frame"} & set(kinds)
-        assert "bidi_component" in kinds
+        assert not {"code", "arrow_data_frame"} & set(kinds) and "bidi_component" in kinds
 
 
 @pytest.mark.server

@@ -38,6 +38,8 @@ N_CASES = 1300
 CONTROLS = ["<|endoftext|>", "[MASK]", "[CLS]", "[SEP]", "<pad>", "</s>", "<unk>", "<|fr|>", "▁", "##a", "<0xE6>", "Ġ"]
 SPECIAL = [*CONTROLS, *"\ud800\udfff\x00\u202e\u2066\ue000\U0010ffff\ufdfa", "e\u0301\u0327", "👩‍👩‍👧‍👦"]
 ANY = st.text(max_size=40) | st.lists(st.sampled_from([*SPECIAL, " ", "\n", "a", "1", "学"]), max_size=12).map("".join)
+# Nothing of an address may be opened, compiled or unpickled: Python tells of all of it.
+EVENTS = ("open", "compile", "pickle.find_class", "subprocess.Popen", "os.system", "socket.connect")
 
 
 def check(tokenizer: Tokenizer, text: str) -> None:
@@ -148,10 +150,6 @@ def test_any_address_is_a_view_of_a_model_on_offer(query: dict[str, str]) -> Non
             assert "{{" not in Texts(language)(notice.key, **{name: "" for name in notice.values})
 
 
-# Nothing of an address may be opened, compiled or unpickled: Python tells of all of it.
-EVENTS = ("open", "compile", "pickle.find_class", "subprocess.Popen", "os.system", "socket.connect")
-
-
 @functools.cache
 def watched() -> list[tuple[str, str]]:
     """What was done since it was emptied last; a hook is never taken away again."""
@@ -174,8 +172,7 @@ def test_a_page_at_a_hostile_address(number: int, family: Path, tmp_path: Path) 
     watched().clear()
     app = open_page(PAGES[number], {**asked, "lang": "en"})
     done = watched().copy()
-    assert app.warning
-    assert app.query_params["model"] in vm.models()
+    assert app.warning and app.query_params["model"] in vm.models()
     for event, what in done:
         assert "secret-model" not in what and "passwd" not in what, (event, what)
         assert event in ("open", "compile"), (event, what)

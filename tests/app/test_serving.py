@@ -46,11 +46,9 @@ def test_a_damaged_weight_is_found(lm: vm.LanguageModel) -> None:
 
 
 def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
-    assert health.main([]) == 0
-    assert "checks hold" in capsys.readouterr().out
+    assert health.main([]) == 0 and "checks hold" in capsys.readouterr().out
     assert health.main(["http://127.0.0.1:9"]) == 1  # nobody listens there
-    assert "no answer" in capsys.readouterr().err
-    assert health.main(["--model", "unheard-of"]) == 1
+    assert "no answer" in capsys.readouterr().err and health.main(["--model", "unheard-of"]) == 1
 
 
 def test_the_endpoint_says_how_many_things_are_wrong_and_not_which() -> None:
@@ -99,8 +97,7 @@ def test_a_path_that_no_page_has_is_not_found_and_all_have_the_headers(path: str
         found, headers = error.code, error.headers
     assert found == status
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == "'none'"
-    assert policy["frame-ancestors"] == "https://lms.example.edu"
+    assert policy["default-src"] == "'none'" and policy["frame-ancestors"] == "https://lms.example.edu"
     assert "unsafe" not in policy["script-src"] and "http" not in policy["script-src"]
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 
@@ -196,8 +193,7 @@ def test_what_breaks_a_run_is_told_in_a_line(lm: vm.LanguageModel) -> None:
 
 def test_settings_are_fit_for_strangers() -> None:
     told = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert told["browser"]["gatherUsageStats"] is False
-    assert told["client"]["showErrorDetails"] == "none"
+    assert told["browser"]["gatherUsageStats"] is False and told["client"]["showErrorDetails"] == "none"
     assert told["server"]["enableXsrfProtection"] is True and told["server"]["enableCORS"] is True
     assert told["server"]["enableStaticServing"] is False and told["server"]["enableAgentApi"] is False
 

@@ -33,6 +33,9 @@ FOREIGN = {
     (STRIPS, "zh"): re.compile("你的句子|译文|译成|输入一个句子"),
 }
 """What is said of models that read texts; a page may compare with these, and speaks of "a text model" then."""
+SHAPES: list[dict[str, object]] = [{}, {"shape": [28, 29]}, {"shape": ["a", "b"]}, {"shape": 7}]
+LABELS = ("tench, Tinca tinca", *(f"class {n}, a thing of that name" for n in range(30)))
+DIGITS = {"en": re.compile(r"\bdigits?\b|\bdrawings?\b|\bink\b", re.I), "zh": re.compile("手写|墨迹|画板")}
 
 
 def seven() -> np.ndarray:
@@ -63,8 +66,7 @@ def test_every_page_speaks_of_pictures_or_says_why_not(page: str, asked: tuple[s
     t, told = Texts(language, pictures=model == MODEL, strips=model == STRIPS), said(app)
     assert app.query_params["model"] == model
     if shown_of(page, vm.load(model).config) is None:
-        assert heading(app) == t(f"common.page_{page}")
-        assert t(f"pictures.why_{page}") in told
+        assert heading(app) == t(f"common.page_{page}") and t(f"pictures.why_{page}") in told
         assert [button.key for button in app.button if "pictures." in str(button.key)] == [f"pictures.{page}.other"]
         assert not app.tabs
         return
@@ -91,9 +93,6 @@ def test_what_is_drawn_is_moved_read_and_kept_in_the_address() -> None:
     assert Texts("en", pictures=True)("common.empty") in said(app)
 
 
-SHAPES: list[dict[str, object]] = [{}, {"shape": [28, 29]}, {"shape": ["a", "b"]}, {"shape": 7}]
-
-
 @pytest.mark.parametrize(
     "told",
     [
@@ -110,10 +109,6 @@ def test_what_is_no_drawing_is_left_alone(told: object) -> None:
     app = open_page("next_token", {"model": MODEL, "lang": "en"})
     before = said(app)
     assert said(tell(app, "frame_sketch_field", "drawn", told)) == before
-
-
-LABELS = ("tench, Tinca tinca", *(f"class {n}, a thing of that name" for n in range(30)))
-DIGITS = {"en": re.compile(r"\bdigits?\b|\bdrawings?\b|\bink\b", re.I), "zh": re.compile("手写|墨迹|画板")}
 
 
 def large(**changes: Any) -> ModelConfig:

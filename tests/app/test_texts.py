@@ -25,6 +25,9 @@ IN_CODE = {"sites.toml", "errors.toml"}
 """What says in other languages what the code says in English."""
 FILES = sorted({path.name for path in PATHS} - {"language.toml", "glossary.toml"})
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")
+MARK = re.compile(r"#term-(\w+)")
 
 
 def entries(language: str, file: str) -> Mapping[str, str]:
@@ -106,11 +109,6 @@ def test_no_text_says_it_in_another_way(of: str) -> None:
         assert not (found := re.findall(OTHERS[of], path.read_text(encoding="utf-8"))), (path, found)
 
 
-SENTENCE = {"en": re.compile(r"[A-Z][^.]*\.|[^.]*\d\.\d[^.]*\."), "zh": re.compile(r"[^。]+。")}
-LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")
-MARK = re.compile(r"#term-(\w+)")
-
-
 def every_text(language: str) -> Iterator[tuple[str, bool, str]]:
     """All texts of a language by their places, and whether they are prose."""
     for path in sorted(texts.LANGUAGES[language].folder.glob("*.*")):
@@ -123,8 +121,7 @@ def every_text(language: str) -> Iterator[tuple[str, bool, str]]:
 
 def test_every_language_defines_the_same_terms_in_the_same_order() -> None:
     keys = {language: list(texts.tables(language, "glossary")) for language in SENTENCE}
-    assert len(keys["en"]) > 50
-    assert all(found == keys["en"] for found in keys.values())
+    assert len(keys["en"]) > 50 and all(found == keys["en"] for found in keys.values())
 
 
 @pytest.mark.parametrize("language", SENTENCE)

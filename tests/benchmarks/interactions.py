@@ -30,7 +30,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from socket_visitor import server, worked  # noqa: E402
 
 EMPTY = """import streamlit as st
-
 st.session_state.drawn = st.session_state.get("drawn", 0) + 1
 st.title("Empty")
 st.button("Again")
@@ -48,28 +47,12 @@ NEW, FIRST = 3.0, 1.5
 RESTS = (0, 5)
 """Seconds after a server has answered in which its first visitor comes."""
 
-PAGES = (
-    "overview",
-    "tokens",
-    "embedding",
-    "position",
-    "attention",
-    "block",
-    "norm_placement",
-    "next_token",
-    "attribution",
-)
+_NEITHER, _NO_HEAD = ("overview", "tokens", "embedding", "next_token"), ("block", "norm_placement")
+WITHOUT = {**dict.fromkeys(_NEITHER, {"head", "layer"}), **dict.fromkeys(_NO_HEAD, {"head"})}
+"""What makes no difference to the pictures of a page."""
+PAGES = (*_NEITHER, "position", "attention", *_NO_HEAD, "attribution")
 SENTENCES_ON = ("attention", "overview")
 """The pages on which a new sentence is timed."""
-WITHOUT = {
-    "overview": {"head", "layer"},
-    "tokens": {"head", "layer"},
-    "embedding": {"head", "layer"},
-    "next_token": {"head", "layer"},
-    "block": {"head"},
-    "norm_placement": {"head"},
-}
-"""What makes no difference to the pictures of a page."""
 
 # Resolves with the time of the last change that somebody sees, once the page is still and its run is over: words that
 # differ, or marks of a picture. What is drawn ahead for the next click changes nothing that is seen.
@@ -223,10 +206,8 @@ _PICTURES = """() => {
   return [[...new Set([...empty, ...all('[data-waiting]', main)].map(name))], painted]
 }"""
 _ALONE = """import sys
-
 sys.modules["uvloop"] = sys.modules["httptools"] = None
 from streamlit.web import cli
-
 cli.main(prog_name="streamlit")
 """
 """Streamlit without what it takes where it is installed, as the app has it."""
@@ -467,13 +448,10 @@ def main() -> None:
         text = told.text if told.tokens is None else long(told.text, told.model, told.tokens)
         query = urlencode({"model": told.model, "lang": "en", "text": text})
         for rest in RESTS:
-            pairs = [
-                (
-                    first_visitor(browser, ROOT / "app.py", "picture", rest),
-                    first_visitor(browser, folder / "empty.py", "heading", rest, without),
-                )
-                for _ in range(told.rounds)
-            ]
+            pairs = []
+            for _ in range(told.rounds):
+                own = first_visitor(browser, ROOT / "app.py", "picture", rest)
+                pairs.append((own, first_visitor(browser, folder / "empty.py", "heading", rest, without)))
             ratio, waited = statistics.median(own / other for own, other in pairs), statistics.median(dict(pairs))
             print(f"the first visitor, {rest} s after the server: {ratio:.1f} times the empty page, {waited:.1f} s")
         idle = statistics.median(clicks(browser, empty, told.rounds, told.slower))
@@ -490,11 +468,8 @@ def main() -> None:
                     ratios = f"{1000 * first:.0f} | {first / idle:.2f} | {1000 * then:.0f} | {then / idle:.1f}"
                     print(f"{name} | {what} | {ratios}", flush=True)
             page.context.close()
-        print(
-            "a new sentence of 32 tokens on | a click on the empty page, ms | "
-            f"painted and still, ms | ratio (target {NEW:g}) | "
-            "main thread, ms | ratio | server, ms | ratio"
-        )
+        print("a new sentence of 32 tokens on | a click on the empty page, ms | painted and still, ms | ", end="")
+        print(f"ratio (target {NEW:g}) | main thread, ms | ratio | server, ms | ratio")
         numbers = itertools.count()
         for name in SENTENCES_ON:
             beginnings = (f"{WORDS[n % len(WORDS)]} number {next(numbers)}" for n in range(2 * told.rounds + 2))

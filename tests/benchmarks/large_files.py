@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+BANDS = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
 CONFIG: dict[str, Any] = {
     "num_hidden_layers": 16,
     "hidden_size": 2048,
@@ -29,13 +30,7 @@ CONFIG: dict[str, Any] = {
     "max_position_embeddings": 131072,
     "rms_norm_eps": 1e-5,
     "rope_theta": 500000.0,
-    "rope_scaling": {
-        "rope_type": "llama3",
-        "factor": 32.0,
-        "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 8192,
-    },
+    "rope_scaling": {"rope_type": "llama3", "factor": 32.0, **BANDS},
 }
 IDS = list(range(1000, 1032))
 

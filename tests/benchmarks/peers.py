@@ -111,17 +111,9 @@ def hooked(hf: Any) -> Any:
     from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights  # type: ignore[import-not-found]
 
     size = hf.config
-    config = tl.HookedTransformerConfig(
-        n_layers=size.n_layer,
-        d_model=size.n_embd,
-        n_ctx=size.n_positions,
-        d_head=size.n_embd // size.n_head,
-        n_heads=size.n_head,
-        d_vocab=size.vocab_size,
-        act_fn="gelu_new",
-        normalization_type="LN",
-        device="cpu",
-    )
+    sizes = {"n_layers": size.n_layer, "d_model": size.n_embd, "n_ctx": size.n_positions, "n_heads": size.n_head}
+    sizes |= {"d_head": size.n_embd // size.n_head, "d_vocab": size.vocab_size}
+    config = tl.HookedTransformerConfig(**sizes, act_fn="gelu_new", normalization_type="LN", device="cpu")
     model = tl.HookedTransformer(config)
     model.load_state_dict(convert_gpt2_weights(hf, config), strict=False)
     return model.eval()

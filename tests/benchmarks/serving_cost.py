@@ -48,8 +48,8 @@ def bill(
     """Print what a day costs, of the bytes and processor seconds of a first page and of each sentence after it, of what
     a static host sends, and of the prices of a core for an hour and of a gigabyte."""
     sent, seconds = (one + SENTENCES * other for one, other in zip(first, each, strict=True))
-    told = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in files.items())
-    print(f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; {told}")
+    fetched = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in files.items())
+    print(f"a visitor: live {seconds:.2f} s and {sent / 1e6:.1f} MB; {fetched}")
     for n in VISITORS:
         cores = math.ceil(n * seconds / 2 / (RUSH * 3600) / BUSY)
         live = cores * 24 * core + n * sent / 1e9 * gb

@@ -41,6 +41,11 @@ MODELS: dict[str, tuple[Reference, dict[str, Any]]] = {
     ),
     "masked": (Reference("ViTForMaskedImageModeling", {"encoder_stride": 4}), {}),
 }
+CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
+MOODS = {0: "negative", 1: "neutral", 2: "positive"}
+FAMILIES = {"Bert": "tanh", "Roberta": "tanh", "XLMRoberta": "tanh", "DistilBert": "relu"}
+"""The activation of the layer in front, which no attribute names."""
+IDS = [5, 9, 12, 30, 2]
 
 
 def saved(folder: Path, name: str) -> tuple[Any, Any]:
@@ -96,9 +101,6 @@ def test_labels_and_what_is_left_out(tmp_path: Path) -> None:
     assert load_folder(tmp_path / "c").left_out == ("decoder",)
 
 
-CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
-
-
 @pytest.mark.parametrize(
     ("file", "changes", "told"),
     [
@@ -123,12 +125,6 @@ def test_what_is_not_known_is_refused(file: str, changes: Mapping[str, Any] | No
     with pytest.raises(vm.ModelError, match=told) as refused:
         load_folder(tmp_path)
     assert "\n" not in str(refused.value)
-
-
-MOODS = {0: "negative", 1: "neutral", 2: "positive"}
-FAMILIES = {"Bert": "tanh", "Roberta": "tanh", "XLMRoberta": "tanh", "DistilBert": "relu"}
-"""The activation of the layer in front, which no attribute names."""
-IDS = [5, 9, 12, 30, 2]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

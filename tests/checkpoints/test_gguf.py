@@ -32,6 +32,8 @@ SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "
 PLAIN = {"rope_type": "default", "rope_theta": 100.0}
 LLAMA = Reference("LlamaForCausalLM", {**SIZES, "head_dim": 16})
 QWEN3 = Reference("Qwen3ForCausalLM", {**SIZES, "head_dim": 20})
+ODD = {f"llama.{name}": 17 for name in ("attention.key_length", "attention.value_length", "rope.dimension_count")}
+HUGE = struct.pack("<Q", 2**63)
 
 
 def ids(length: int = 16) -> Tensor:
@@ -168,9 +170,6 @@ def test_llama3_scaling_is_known_by_its_factors(tmp_path: Path, factor: float) -
     assert_same_logits(path, model)
 
 
-ODD = {f"llama.{name}": 17 for name in ("attention.key_length", "attention.value_length", "rope.dimension_count")}
-
-
 @pytest.mark.parametrize(
     ("factors", "changes", "part"),
     [
@@ -283,9 +282,6 @@ def field(key: bytes, kind: int, value: bytes) -> bytes:
 
 def tensor(name: bytes, shape: list[int], kind: int = 0) -> bytes:
     return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, 0)
-
-
-HUGE = struct.pack("<Q", 2**63)
 
 
 @pytest.mark.parametrize(

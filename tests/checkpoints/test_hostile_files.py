@@ -16,6 +16,11 @@ import viz_model as vm
 from viz_model.checkpoints import registry
 from viz_model.checkpoints.weights import ModelError
 
+HOSTILE: tuple[Any, ...] = (
+    *(math.nan, math.inf, -1, 0, 3, 0.5, 1e308, 2**31, -(2**63), 10**30),
+    *("", "../../etc/passwd", "\ud800", None, [], {}, True, [[[]]], {"type": "Rope", "base": math.nan}),
+)
+
 
 @pytest.fixture
 def folder(family_folder: Path, tmp_path: Path) -> Path:
@@ -28,12 +33,6 @@ def folder(family_folder: Path, tmp_path: Path) -> Path:
 def put(folder: Path, name: str, data: bytes) -> None:
     (folder / name).unlink(missing_ok=True)
     (folder / name).write_bytes(data)
-
-
-HOSTILE: tuple[Any, ...] = (
-    *(math.nan, math.inf, -1, 0, 3, 0.5, 1e308, 2**31, -(2**63), 10**30),
-    *("", "../../etc/passwd", "\ud800", None, [], {}, True, [[[]]], {"type": "Rope", "base": math.nan}),
-)
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

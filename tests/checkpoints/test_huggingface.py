@@ -24,6 +24,9 @@ from viz_model.model.transformer import Transformer
 from viz_model.texts import Texts
 
 Tensors = dict[str, Tensor]
+PUBLISHED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "published.json").read_text("utf-8"))
+"""The ``config.json`` of published models."""
+OUTSIDE: list[Any] = ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "", "a\\b.safetensors", None]
 
 
 @pytest.fixture(params=[pytest.param(r, marks=[pytest.mark.full] * bool(n % 3)) for n, r in enumerate(REFERENCES)])
@@ -56,10 +59,6 @@ def rename_tensors(folder: Path, pattern: str, replacement: str) -> None:
 def same(one: Transformer, other: Transformer) -> None:
     assert one.config == other.config
     assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
-
-
-PUBLISHED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "published.json").read_text("utf-8"))
-"""The ``config.json`` of published models."""
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -160,9 +159,6 @@ def index(folder: Path, weight_map: Any) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(plain))
 
 
-OUTSIDE: list[Any] = ["../model.safetensors", "/etc/passwd", "sub/model.safetensors", "", "a\\b.safetensors", None]
-
-
 def test_shards_lie_in_the_folder_and_are_whole(folder: Path) -> None:
     before = huggingface.load_folder(folder)
     where = shard(folder)
@@ -213,8 +209,7 @@ def test_tensors_are_read_from_a_bin_and_from_wrapped_names(folder: Path, how: s
             own = {name: tensors[name] for name in names}
             torch.save(own, folder / file, _use_new_zipfile_serialization=how != "former")
     found = huggingface.load_folder(folder).state_dict()
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    assert found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_bart_without_a_head_is_read_as_transformers_reads_it(tmp_path: Path) -> None:

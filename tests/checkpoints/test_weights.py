@@ -18,6 +18,8 @@ from viz_model.checkpoints.weights import ModelError, stored_tensors
 from viz_model.config import Gated, ModelConfig
 from viz_model.tokenizers.tokenizer import story_tokenizer
 
+BUNDLED = "story-none"
+
 
 def story_config(**changes: Any) -> ModelConfig:
     return tiny_config(**{"n_vocab": story_tokenizer().n_vocab, **changes})
@@ -32,13 +34,11 @@ def folder(tmp_path: Path) -> Path:
 def test_round_trip(tmp_path: Path, norm_at: Any, tie_embeddings: bool) -> None:
     model = random_model(story_config(norm_at=norm_at, tie_embeddings=tie_embeddings))
     lm = vm.load(write_ours(tmp_path / "tiny", model, twin="other"))
-    assert (lm.name, lm.twin, lm.folder) == ("tiny", "other", tmp_path / "tiny")
-    assert lm.config == model.config
+    assert (lm.name, lm.twin, lm.folder) == ("tiny", "other", tmp_path / "tiny") and lm.config == model.config
     loaded = lm.model.state_dict()
     assert loaded.keys() == model.state_dict().keys()
     assert all(torch.equal(value, loaded[name]) for name, value in model.state_dict().items())
-    assert lm.trace("The cat")["logits"].isfinite().all()
-    assert not lm.model.training
+    assert lm.trace("The cat")["logits"].isfinite().all() and not lm.model.training
     assert (lm.model.unembedding.weight is lm.model.embedding.weight) == tie_embeddings
     assert ("head.unembedding.weight" in stored_tensors(model)) != tie_embeddings
 
@@ -71,9 +71,6 @@ def test_free_memory_is_that_of_the_machine_or_of_a_container(tmp_path: Path, mo
     assert room.available() == 900
     (tmp_path / "memory.max").write_text("max")
     assert room.available() != 900
-
-
-BUNDLED = "story-none"
 
 
 def test_a_number_is_off_by_at_most_half_a_step_of_its_row(tmp_path: Path) -> None:
@@ -133,5 +130,4 @@ def test_a_family_has_tensors_of_these_names(family: str) -> None:
     parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
     weights = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
     found = {named[family].split(" ")[0] for named in hub_names(CONFIG, weights).values() if family in named}
-    assert len(found) >= 4
-    assert found <= theirs
+    assert len(found) >= 4 and found <= theirs

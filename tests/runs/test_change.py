@@ -14,6 +14,7 @@ from viz_model.runs.edits import AblateHead, Change, FixPattern, Skip
 
 TEXT = "Tom had a cat and a dog. The cat and the"
 TEXTS = ["The cat sat", "A dog ran to the tree.", "小猫"]
+PATTERN = "blocks.1.attn.pattern"
 
 
 def differing(one: vm.Trace, two: vm.Trace) -> set[str]:
@@ -112,9 +113,6 @@ def test_what_has_no_gradient(of: Any, names: tuple[str, ...], error: type[Excep
     trace = language_model(tiny_config()).trace(ids=[3, 1, 4])
     with pytest.raises(error, match=says):
         trace.grad(of, *names)
-
-
-PATTERN = "blocks.1.attn.pattern"
 
 
 def test_words_between_blanks() -> None:

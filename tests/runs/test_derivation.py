@@ -99,8 +99,7 @@ def test_a_score_is_what_torch_says() -> None:
     assert dot.terms is not None
     np.testing.assert_array_equal(dot.terms.values, (q * k).numpy())
     assert dot.terms.term(3)[1].origin == Cell("blocks.1.attn.k", (2, 1, 3))
-    assert divided.formula == r"S^{1,(2)}_{4,1} = \frac{s}{\sqrt{d_k}}"
-    assert divided.operands[0].origin == Earlier(0)
+    assert divided.formula == r"S^{1,(2)}_{4,1} = \frac{s}{\sqrt{d_k}}" and divided.operands[0].origin == Earlier(0)
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu", "relu2", "gelu_quick"])
@@ -114,11 +113,10 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
         "relu2": lambda x: torch.relu(x) ** 2,
         "gelu_quick": lambda x: x * torch.sigmoid(1.702 * x),
     }
-    reference = references[activation]
     up = trace["blocks.0.ffn.up"].double()
     for f in range(up.shape[1]):
         derivation = derive(trace, "blocks.0.ffn.act", (2, f))
-        assert derivation.result == pytest.approx(reference(up)[2, f].item(), abs=1e-12)
+        assert derivation.result == pytest.approx(references[activation](up)[2, f].item(), abs=1e-12)
         assert derivation.before == (Cell("blocks.0.ffn.up", (2, f)),)
 
 
@@ -127,12 +125,10 @@ def test_numbers_are_written_as_latex() -> None:
     step = derive(trace, "blocks.0.resid.mid", (2, 3)).steps[0]
     a, b = (float(f"{read.value:.4g}") for read in step.operands)
     said, total = step.numbers().replace(r"\left(", "").replace(r"\right)", "").split(" = ")
-    assert [float(part) for part in said.split(" + ")] == [a, b]
-    assert float(total) == float(f"{step.result:.4g}")
+    assert [float(part) for part in said.split(" + ")] == [a, b] and float(total) == float(f"{step.result:.4g}")
     tiny = Operand("y", -1.5e-7, Setting("position"), 1.5e-7)
     copied = Step(what="copy", symbol="x", expression="@0", operands=(tiny,), result=-1.5e-7, size=1.5e-7)
-    assert copied.formula == "x = y"
-    assert copied.numbers(digits=2) == r"-1.5\cdot 10^{-7}"
+    assert copied.formula == "x = y" and copied.numbers(digits=2) == r"-1.5\cdot 10^{-7}"
     product = Step(what="multiply", symbol="x", expression=r"@0 \cdot @1", operands=(tiny, tiny), result=0.0, size=1.0)
     assert product.numbers(digits=2) == r"-1.5\cdot 10^{-7} \cdot \left(-1.5\cdot 10^{-7}\right) = 0"
 
@@ -143,8 +139,7 @@ def test_a_run_that_broke_is_still_told() -> None:
     trace = dataclasses.replace(trace, values={**trace.values, "blocks.0.attn.q": lost})
     derivation = derive(trace, "blocks.0.attn.scores", (1, 3, 2))
     assert math.isnan(derivation.value) and derivation.agrees and derivation.difference == 0
-    assert "NaN" in derivation.steps[-1].numbers()
-    assert not derive(trace, "blocks.0.attn.q", (1, 3, 2)).agrees
+    assert "NaN" in derivation.steps[-1].numbers() and not derive(trace, "blocks.0.attn.q", (1, 3, 2)).agrees
 
 
 def test_cells_that_are_not_there() -> None:

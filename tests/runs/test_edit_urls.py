@@ -46,8 +46,7 @@ EXAMPLES: list[tuple[tuple[Edit, ...], str]] = [
 
 @pytest.mark.parametrize(("made", "text"), EXAMPLES)
 def test_what_an_address_looks_like(made: tuple[Edit, ...], text: str) -> None:
-    assert edits.write(made) == text
-    assert edits.parse(text) == made
+    assert edits.write(made) == text and edits.parse(text) == made
     assert urllib.parse.quote(text, safe="") == text  # stands in an address as it is
 
 
@@ -73,8 +72,7 @@ any_edit = st.one_of(
 @given(st.lists(any_edit, max_size=5).map(tuple))
 def test_round_trip(made: tuple[Edit, ...]) -> None:
     text = edits.write(made)
-    assert edits.parse(text) == made
-    assert re.fullmatch(r"[A-Za-z0-9.~_-]*", text)
+    assert edits.parse(text) == made and re.fullmatch(r"[A-Za-z0-9.~_-]*", text)
 
 
 @given(st.text(max_size=80) | st.from_regex(r"\A(head-off|pattern|neuron|patch|shuffle|flip)(\.[\w.~-]{0,20}){0,6}\Z"))
@@ -142,8 +140,7 @@ def test_an_expert_that_is_out_is_asked_by_nobody_and_the_others_share_its_weigh
     router[:, gone] = -math.inf
     assert torch.equal(edited["blocks.1.ffn.router"], router)
     close(edited["blocks.1.ffn.chosen"], by_hand(config, router))
-    assert not edited["blocks.1.ffn.expert_out"][:, gone].any()
-    assert plain["blocks.1.ffn.expert_out"][:, gone].any()
+    assert not edited["blocks.1.ffn.expert_out"][:, gone].any() and plain["blocks.1.ffn.expert_out"][:, gone].any()
     kept = plain["blocks.1.ffn.chosen"][:, gone] == 0
     asked = [run["blocks.1.ffn.chosen"][kept] > 0 for run in (plain, edited)]
     assert torch.equal(*asked)  # who had not chosen it keeps its experts

@@ -72,8 +72,7 @@ def test_a_draw_falls_into_its_interval(logits: list[float], number: float, top_
     assert found.final[id] > 0
     ranked = sorted(range(len(logits)), key=lambda i: (-found.final[i].item(), i))
     below = math.fsum(found.final[i].item() for i in ranked[: ranked.index(id)])
-    assert below <= number + 1e-6
-    assert number <= below + found.final[id].item() + 1e-6
+    assert below <= number + 1e-6 and number <= below + found.final[id].item() + 1e-6
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1e-6, 1e-40, 1e-46, 1e-320])

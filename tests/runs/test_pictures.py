@@ -23,6 +23,8 @@ from viz_model.runs.record import record
 from viz_model.tokenizers.numerals import NUMERALS
 
 CLASSES = [each for each in of_pictures() if isinstance(each.head, config.ClassHead)]
+TARGET = [22, 3, 10, 7]
+"""The tag of English, three, a comma, seven."""
 
 
 @pytest.mark.parametrize("config_", of_pictures(), ids=describe)
@@ -121,10 +123,6 @@ def test_what_needs_tokens_or_a_picture_says_so() -> None:
 def test_models_of_pictures_that_cannot_be_are_refused(of: ModelConfig, changes: dict[str, object], field: str) -> None:
     with pytest.raises(vm.ConfigError, match=f"^{field}"):
         ModelConfig(**{**vars(of), **changes})
-
-
-TARGET = [22, 3, 10, 7]
-"""The tag of English, three, a comma, seven."""
 
 
 @torch.no_grad()

@@ -20,6 +20,10 @@ from viz_model.runs.edits import AblateHead, Edit, FixPattern, FlipMask, SetNeur
 from viz_model.runs.record import Keep, bytes_kept, record
 from viz_model.runs.trace import Trace
 
+HOSTILE = "<script>alert('x')</script> & \"quotes\""
+CONFIGS = [*variants(), *without_a_part()]
+IDS, TARGET = [3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2]
+
 
 def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
     text = "The cat sat on the mat. " * 10
@@ -28,8 +32,7 @@ def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
         trace = lm.trace(text)
     with pytest.warns(UserWarning, match="left out"):
         lm.trace(ids=[5] * (lm.config.n_context + 1))
-    assert len(trace) == lm.config.n_context
-    assert trace.n_dropped == n_tokens - lm.config.n_context > 0
+    assert len(trace) == lm.config.n_context and trace.n_dropped == n_tokens - lm.config.n_context > 0
     assert list(trace.ids) == lm.tokenizer.encode(text)[: lm.config.n_context]
     assert lm.trace("The cat").n_dropped == 0
 
@@ -64,18 +67,11 @@ def test_a_run_can_be_given_up_between_blocks() -> None:
     assert len(begun) == 5
 
 
-HOSTILE = "<script>alert('x')</script> & \"quotes\""
-
-
 def test_what_a_notebook_shows_is_escaped(lm: vm.LanguageModel) -> None:
     trace = lm.trace(HOSTILE)
     for html in (trace._repr_html_(), trace.tokens._repr_html_(), lm._repr_html_()):
         assert "<script" not in html and html.count("<") - html.count("</") == html.count("</")
     assert all(f">{token.id}<" in trace.tokens._repr_html_() for token in trace.tokens)
-
-
-CONFIGS = [*variants(), *without_a_part()]
-IDS, TARGET = [3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2]
 
 
 def run(config: ModelConfig, keep: Keep | None, edits: tuple[Edit, ...] = (), **more: Any) -> Trace:

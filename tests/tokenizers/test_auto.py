@@ -30,12 +30,9 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *((kind, {"extra_special_tokens": {"image_token": "<image>"}, "pad_token": "[X]"}) for kind in NAMED),
     *((kind, {"split_special_tokens": True}) for kind in ("gpt2", "bert", "llama3")),
     *((kind, {"add_prefix_space": True}) for kind in ("gpt2", "roberta", "qwen", "llama2", "llama3")),
-    ("llama2", {"add_prefix_space": False}),
-    ("llama2", {"legacy": True}),
-    ("bert", {"do_lower_case": False}),
-    ("bert", {"strip_accents": False}),
+    *(("llama2", settings) for settings in ({"add_prefix_space": False}, {"legacy": True})),
+    *(("bert", {name: False}) for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars")),
     ("bert", {"do_lower_case": False, "strip_accents": True}),
-    ("bert", {"tokenize_chinese_chars": False}),
     *((kind, {"add_bos_token": True, "add_eos_token": True}) for kind in ("gpt2", "llama2", "llama3")),
 ]
 

@@ -85,16 +85,9 @@ def test_gguf_fields_that_do_not_fit(changes: Mapping[str, Any], says: str) -> N
 
 def sentence_pieces(tmp_path: Path, *, begins: bool = True, **changes: Any) -> tuple[Any, dict[str, Any]]:
     """A SentencePiece model like Llama 2's, and its fields as llama.cpp's converter writes them."""
-    processor = sentencepiece(
-        tmp_path / "tokenizer.model",
-        model_type="bpe",
-        vocab_size=420,
-        byte_fallback=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        add_dummy_prefix=begins,
-        user_defined_symbols=["<start>"],
-    )
+    asked: dict[str, Any] = {"model_type": "bpe", "vocab_size": 420, "byte_fallback": True, "add_dummy_prefix": begins}
+    asked |= {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    processor = sentencepiece(tmp_path / "tokenizer.model", **asked, user_defined_symbols=["<start>"])
     ids = range(processor.get_piece_size())
 
     def kind(id: int) -> int:
@@ -108,11 +101,8 @@ def sentence_pieces(tmp_path: Path, *, begins: bool = True, **changes: Any) -> t
         "tokens": [processor.id_to_piece(id) for id in ids],
         "scores": [processor.get_score(id) for id in ids],
         "token_type": [kind(id) for id in ids],
-        "bos_token_id": processor.bos_id(),
-        "eos_token_id": processor.eos_id(),
-        "unknown_token_id": processor.unk_id(),
-        "add_space_prefix": begins,
-        **changes,
+        **{f"{name}_token_id": getattr(processor, f"{name[:3]}_id")() for name in ("bos", "eos", "unknown")},
+        **{"add_space_prefix": begins, **changes},
     }
     return processor, {f"tokenizer.ggml.{key}": value for key, value in fields.items() if value is not None}
 
@@ -127,8 +117,7 @@ def test_sentence_pieces_are_those_of_the_original(tmp_path: Path, begins: bool)
     assert tokenizer.rule is not None and tokenizer.rule.name == "pairs"
     for text in (*SAMPLES[1:-1], *CORPUS, "a", " a", "🙂é the the"):
         ids = processor.encode(text)
-        assert tokenizer.encode(text) == [processor.bos_id(), *ids]
-        assert tokenizer.encode(text, special=False) == ids
+        assert tokenizer.encode(text) == [processor.bos_id(), *ids] and tokenizer.encode(text, special=False) == ids
         assert tokenizer.decode(ids) == text
     (start,) = tokenizer.encode("<start>", special=False)[-1:]
     assert tokenizer.token(start).text == "<start>"

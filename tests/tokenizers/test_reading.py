@@ -68,8 +68,7 @@ def test_any_text(kind: str, loaded: dict[str, Tokenizer], text: str) -> None:
     inner = tokenizer.tokens(tokenizer.encode(text, special=False, as_text=True))
     assert tokenizer.is_lossless == (type(tokenizer) is ByteLevel) == (kind in ("gpt2", "smollm", "llama3"))
     if tokenizer.is_lossless:
-        assert back == text
-        assert b"".join(token.bytes for token in inner) == text.encode()
+        assert back == text and b"".join(token.bytes for token in inner) == text.encode()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,15 +151,13 @@ def test_vocabulary_and_merges(folders: dict[str, Path], loaded: dict[str, Token
     library.Tokenizer.from_file(str(folders["gpt2"] / "tokenizer.json")).model.save(str(tmp_path))
     tokenizer = read()
     theirs = pytest.importorskip("transformers").GPT2Tokenizer.from_pretrained(tmp_path, local_files_only=True)
-    assert isinstance(tokenizer, ByteLevel)
-    assert tokenizer.end_of_text == theirs.eos_token_id
+    assert isinstance(tokenizer, ByteLevel) and tokenizer.end_of_text == theirs.eos_token_id
     for text in (*SAMPLES[:-1], *CORPUS):
         assert tokenizer.encode(text) == theirs.encode(text) == loaded["gpt2"].encode(text)
     begun = read(add_bos_token=True, bos_token="<|endoftext|>")
     assert begun.encode("the cat") == [begun.end_of_text, *tokenizer.encode("the cat")]
     spaced = read(add_prefix_space=True)
-    assert spaced.encode("the cat") == tokenizer.encode(" the cat")
-    assert not spaced.is_lossless
+    assert spaced.encode("the cat") == tokenizer.encode(" the cat") and not spaced.is_lossless
 
 
 @pytest.mark.parametrize("settings", [{}, {"do_lower_case": False}, {"tokenizer_class": "BertTokenizer"}])

@@ -101,11 +101,9 @@ def test_the_mask_can_be_typed_where_a_model_knows_it() -> None:
     for kind in ("decoder", "encoder_decoder"):
         other = story(kind)
         assert other.mask_id is None and 8188 in other.controls
-        assert 8188 not in other.encode(text)
-        assert other.decode(other.encode(text)) == text
+        assert 8188 not in other.encode(text) and other.decode(other.encode(text)) == text
     # The space belongs to the word that is hidden, as it would to the word itself.
-    assert tokenizer.decode(ids) == "a[MASK] named Lily"
-    assert ids == tokenizer.encode("a[MASK] named Lily")
+    assert tokenizer.decode(ids) == "a[MASK] named Lily" and ids == tokenizer.encode("a[MASK] named Lily")
     assert len(ids) == len(tokenizer.encode("a girl named Lily"))
 
 
@@ -134,11 +132,9 @@ def test_more_rows_than_tokens_and_tokens_around() -> None:
     with pytest.raises(TextError, match="try a shorter one"), as_text_error():
         without(0x61).encode_ordinary("a")  # a panic is an error of the text
     tokenizer = ByteLevel(without(), n_rows=300, end_of_text=10, before=[256, 1], after=[256])
-    assert tokenizer.encode("a") == [256, 1, 97, 256]
-    assert tokenizer.encode("a", special=False) == [97]
+    assert tokenizer.encode("a") == [256, 1, 97, 256] and tokenizer.encode("a", special=False) == [97]
     assert (tokenizer.n_vocab, tokenizer.end_of_text) == (300, 10)
-    assert tokenizer.token(299) == Token(299, b"", "[unused 299]")
-    assert tokenizer.decode([256, 97, 299, 98]) == "ab"
+    assert tokenizer.token(299) == Token(299, b"", "[unused 299]") and tokenizer.decode([256, 97, 299, 98]) == "ab"
     for id in (-1, 300, 2**70):
         with pytest.raises(KeyError, match=f"no token {id}"):
             tokenizer.token(id)

@@ -34,8 +34,7 @@ def test_a_batch_is_a_function_of_seed_and_step(kind: Kind) -> None:
     first = {step: one.step(step) for step in steps}
     for step in sorted(steps):
         assert same(other.step(step), first[step]), step
-    assert not same(first[0], first[1])
-    assert not same(data_of(tiny_recipe(kind, seed=1)).step(0), first[0])
+    assert not same(first[0], first[1]) and not same(data_of(tiny_recipe(kind, seed=1)).step(0), first[0])
     for language in one.languages:
         held_out = list(one.held_out(language))
         assert held_out and all(batch.n_asked for batch in held_out)
@@ -54,10 +53,8 @@ def test_an_epoch_visits_every_window_once(n_tokens: int, window: int, rows: int
         assert all(torch.equal(batch.answers, batch.ids + 1) for batch in found)  # the next of the stream
         starts = torch.cat([batch.ids[:, 0] for batch in found])
         ordered = starts.sort().values
-        assert len(ordered) == per_epoch * rows
-        assert (ordered.diff() == window).all()
-        assert 0 <= ordered[0] < window
-        assert ordered[-1] + window < n_tokens
+        assert len(ordered) == per_epoch * rows and (ordered.diff() == window).all()
+        assert 0 <= ordered[0] < window and ordered[-1] + window < n_tokens
         orders.append(starts.tolist())
     assert orders[0] != orders[1] != orders[2]
 
@@ -146,8 +143,7 @@ def test_a_decoder_reads_the_tag_and_then_what_it_has_said() -> None:
             asked = answers != IGNORED
             said, english = answers[asked].tolist(), ids[~padding].tolist()
             assert asked.tolist() == sorted(asked.tolist(), reverse=True)
-            assert said[-1] == english[-1] == tokenizer.end_of_text
-            assert reads[asked].tolist()[1:] == said[:-1]
+            assert said[-1] == english[-1] == tokenizer.end_of_text and reads[asked].tolist()[1:] == said[:-1]
             assert tokenizer.encode(tokenizer.decode(english)) == english  # as at inference
             language = languages[int(reads[0])]
             seen[language, tokenizer.decode(english)] += 1

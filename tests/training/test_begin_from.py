@@ -21,6 +21,8 @@ from viz_model.training.sources import KINDS
 from viz_model.training.upcycle import upcycle
 
 TOKENIZER = byte_tokenizer()
+HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
+ALIKE = DeltaNet(n_keys=4, n_values=4, d_key=6, d_value=6)
 
 
 def corpus() -> Corpus:
@@ -65,9 +67,6 @@ def test_shares_balance_and_tokens_are_those_of_the_routers() -> None:
             assert times == occurred and share == pytest.approx(read / occurred, abs=1e-3)
 
 
-HALVES = Experts(n_experts=6, top_k=2, d_expert=20)
-
-
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_cut_model_begins_with_the_outputs_of_the_dense_one(bias: bool) -> None:
     dense = random_model(tiny_config(ffn=Dense(bias=bias)))
@@ -88,9 +87,6 @@ def test_what_is_frozen_stays() -> None:
     list(loop.train(recipe, data_of(recipe), model=model))
     for old, new in zip(before, parameters, strict=True):
         assert torch.equal(old, new) != new.requires_grad
-
-
-ALIKE = DeltaNet(n_keys=4, n_values=4, d_key=6, d_value=6)
 
 
 def attending() -> ModelConfig:

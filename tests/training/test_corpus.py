@@ -76,8 +76,7 @@ def test_texts_are_tokenized_once_and_mapped(folder: Path, tmp_path: Path, monke
     with monkeypatch.context() as patch:
         patch.setattr(Documents, "encode", lambda *_: pytest.fail("tokenized again"))
         again = Corpus.prepare(folder, tokenizer, 0, tmp_path)
-    assert list(again.languages) == ["en", "zh"]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert list(again.languages) == ["en", "zh"] and len(list(tmp_path.iterdir())) == 2
     # Another seed or another vocabulary is another cache.
     Corpus.prepare(folder, tokenizer, 1, tmp_path)
     Corpus.prepare(folder, story_tokenizer(), 0, tmp_path)
@@ -173,6 +172,5 @@ def test_a_learned_vocabulary_round_trips(folder: Path, tmp_path: Path) -> None:
         assert len(learned.encode(" ".join(sentences(language)))) < 0.8 * len(" ".join(sentences(language)).encode())
     for text in [*texts_of(folder, 0), "unseen: čaj 🙂\x00", *STORY_CONTROLS]:
         ids = learned.encode(text)
-        assert learned.decode(ids) == text
-        assert not learned.controls & set(ids)
+        assert learned.decode(ids) == text and not learned.controls & set(ids)
     assert [learned.token(id).bytes for id in range(256)] == [bytes([b]) for b in range(256)]

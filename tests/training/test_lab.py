@@ -14,6 +14,7 @@ from viz_model.training.lab import Experiment, LabError, Settings, check
 
 TEXT = " ".join(samples.stories("en", 4))
 TINY = Settings(n_layers=1, d_model=32, n_heads=2, steps=20, source="own", text=TEXT, peak_rate=0.01)
+TUNED_ON = " ".join(samples.stories("en", 2))
 
 
 @pytest.mark.parametrize(
@@ -21,14 +22,11 @@ TINY = Settings(n_layers=1, d_model=32, n_heads=2, steps=20, source="own", text=
     [
         ("n_layers", 0),
         ("steps", 19),
-        ("peak_rate", 0.0),
-        ("peak_rate", float("nan")),
+        *(("peak_rate", wrong) for wrong in (0.0, float("nan"))),
         ("dropout", -0.1),
         ("n_heads", 3),
         ("norm_at", "middle"),
-        ("text", ""),
-        ("text", "cat"),
-        ("text", "x" * (lab.MOST_CHARACTERS + 1)),
+        *(("text", wrong) for wrong in ("", "cat", "x" * (lab.MOST_CHARACTERS + 1))),
     ],
 )
 def test_what_is_beyond_the_limits_is_refused_by_name(field: str, value: Any) -> None:
@@ -51,9 +49,6 @@ def test_the_moments_are_those_that_pytorchs_adamw_would_have() -> None:
         np.testing.assert_allclose(state["exp_avg"][0], run.update.m, rtol=1e-4, atol=1e-9)
         np.testing.assert_allclose(state["exp_avg_sq"][0], run.update.v, rtol=1e-4, atol=1e-12)
         np.testing.assert_allclose(mirror.detach()[0], run.update.after, rtol=0, atol=1e-6)
-
-
-TUNED_ON = " ".join(samples.stories("en", 2))
 
 
 def test_a_tuning_that_is_stopped_has_looked_at_what_it_reached() -> None:

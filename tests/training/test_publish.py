@@ -25,15 +25,14 @@ from viz_model.training.loop import StepReport, trained_model
 from viz_model.training.recipe import Recipe
 from viz_model.training.sources import PAIRS, TEXTS
 
+Published = tuple[Recipe, Batches, Path, Path]
+BUNDLED = [path.parent.name for path in sorted(publish.MODELS.glob("*/figures.json"))]
+
 
 def report(step: int, **changes: Any) -> StepReport:
-    values: dict[str, Any] = {
-        "loss": 5.0 - step / 100,
-        "learning_rate": 1e-3,
-        "gradient_norm": 1.0 + step % 2,
-        "gradient_norms": {"embedding": 0.5, "decoder.blocks.0": 0.25 * (step % 2)},
-        "tokens_per_second": 1000.0,
-    }
+    values: dict[str, Any] = {"loss": 5.0 - step / 100, "learning_rate": 1e-3, "tokens_per_second": 1000.0}
+    values |= {"gradient_norm": 1.0 + step % 2}
+    values |= {"gradient_norms": {"embedding": 0.5, "decoder.blocks.0": 0.25 * (step % 2)}}
     return StepReport(step=step, **{**values, **changes})
 
 
@@ -42,8 +41,7 @@ def test_a_log_of_more_steps_than_a_plot_shows() -> None:
     reports = [asdict(report(n, held_out=held_out if n % 5 == 4 else None)) for n in range(25)]
     found = log.thin(reports, most=10)
     assert [each["step"] for each in found] == [2, 5, 8, 11, 14, 17, 20, 23, 24]
-    assert found[0]["loss"] == pytest.approx(4.99)
-    assert found[1]["gradient_norm"] == pytest.approx(5 / 3, rel=1e-3)
+    assert found[0]["loss"] == pytest.approx(4.99) and found[1]["gradient_norm"] == pytest.approx(5 / 3, rel=1e-3)
     assert found[1]["gradient_norms"] == {"embedding": 0.5, "decoder.blocks.0": pytest.approx(0.5 / 3, rel=1e-3)}
     assert found[0]["held_out"] is None
     assert found[1]["held_out"] == {"en": {"bits_per_byte": 1.2346, "accuracy": 0.5}}
@@ -72,19 +70,14 @@ def published(
     return chosen, prepared, folder / "run", published_of(chosen, prepared, folder)
 
 
-Published = tuple[Recipe, Batches, Path, Path]
-
-
 def test_a_published_model_is_the_trained_one_in_half_precision(published: Published) -> None:
     chosen, _, run, folder = published
     lm = load_folder(folder)
-    assert lm.config == chosen.config
-    assert lm.tokenizer.name == "story-8k"
+    assert lm.config == chosen.config and lm.tokenizer.name == "story-8k"
     trained = trained_model(chosen, run).state_dict()
     for name, value in lm.model.state_dict().items():
         assert torch.equal(value, trained[name].half().float()), name
-    assert not lm.model.training
-    assert vm.load(folder).trace("The tailor hummed")["logits"].isfinite().all()
+    assert not lm.model.training and vm.load(folder).trace("The tailor hummed")["logits"].isfinite().all()
 
 
 def test_published_figures_are_measured_on_what_is_published(published: Published) -> None:
@@ -165,9 +158,6 @@ def test_own_text_by_hand(published: Published) -> None:
         asked = torch.tensor([*lm.tokenizer.encode(said, special=False), lm.tokenizer.end_of_text])
     assert found["zh"] == pytest.approx(F.cross_entropy(logits, asked).item(), rel=1e-5)
     assert set(found) == ({"fr", "zh"} if kind == "encoder_decoder" else {"en", "zh"})
-
-
-BUNDLED = [path.parent.name for path in sorted(publish.MODELS.glob("*/figures.json"))]
 
 
 @pytest.mark.parametrize("name", BUNDLED)

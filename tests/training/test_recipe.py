@@ -42,6 +42,7 @@ d_model = 8
 n_heads = 2
 d_ffn = 16
 """
+PICTURES, STRIPS = tiny_picture_recipe(), tiny_strip_recipe()
 
 
 def described(name: str) -> dict[str, Any]:
@@ -49,8 +50,7 @@ def described(name: str) -> dict[str, Any]:
 
 
 def test_the_recipes_in_the_order_they_are_shown() -> None:
-    assert recipe.names() == NAMES
-    assert sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
+    assert recipe.names() == NAMES and sorted(path.stem for path in recipe.RECIPES.glob("*")) == sorted(NAMES)
     assert sum((publish.MODELS / name / "model.safetensors").stat().st_size for name in NAMES) < 64e6
     with pytest.raises(RecipeError, match="no recipe"):
         recipe.load("../recipes/story-pre-ln")
@@ -61,8 +61,7 @@ def test_every_recipe_builds(name: str) -> None:
     found = recipe.load(name)
     assert found.name == name
     assert found.config.n_vocab == {Classes: 0, Transcription: 25}.get(type(found.objective), 8192)
-    assert found.warmup <= found.falls_at < found.steps
-    assert new_model(found).config == found.config
+    assert found.warmup <= found.falls_at < found.steps and new_model(found).config == found.config
     # Complete files can be compared line by line: nothing is left to a default, but what changes memory alone, what
     # only experts or states have, and how a model is stored.
     missing = {field.name for field in dataclasses.fields(Recipe)} - described(name).keys()
@@ -134,9 +133,6 @@ def test_values_out_of_range(changes: dict[str, Any], field: str) -> None:
         tiny_recipe(**changes)
 
 
-PICTURES, STRIPS = tiny_picture_recipe(), tiny_strip_recipe()
-
-
 @pytest.mark.parametrize(
     ("config", "objective", "message"),
     [
@@ -167,8 +163,7 @@ def test_fingerprints_tell_recipes_apart() -> None:
         other = tiny_recipe(**changes)
         assert other.fingerprint != one.fingerprint and other.until_decay != one.until_decay
     longer = tiny_recipe(steps=20, decay="cosine", final_share=0.5, decay_steps=2)
-    assert longer.fingerprint != one.fingerprint
-    assert longer.until_decay == one.until_decay
+    assert longer.fingerprint != one.fingerprint and longer.until_decay == one.until_decay
     rounds: dict[str, Any] = {"steps": 40, "restarts": (12,), "warmup": 2}
     same, other = (tiny_recipe(**rounds, decay_steps=decays) for decays in ((4, 9), (6, 9)))
     assert same.until_decay == tiny_recipe(**rounds, decay_steps=4).until_decay != other.until_decay
@@ -207,5 +202,4 @@ def test_a_run_that_breaks_off_is_kept_to_where_it_came(monkeypatch: pytest.Monk
     monkeypatch.setattr(loop, "train", breaking)
     found = experiments.run(experiments.recipe("post", 0))
     assert found["step"] == [0, 1] and found["stopped"] == "step 2: the loss is nan"
-    assert found["bits_per_byte"] is None
-    assert np.isnan(experiments._read(found).final_loss)
+    assert found["bits_per_byte"] is None and np.isnan(experiments._read(found).final_loss)

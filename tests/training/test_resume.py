@@ -24,6 +24,10 @@ from viz_model.training.loop import LATEST, StepReport, train, trained_model
 from viz_model.training.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
+SHORT: dict[str, Any] = {"steps": 12, "decay_steps": 4}
+LONGER: dict[str, Any] = {"steps": 20, "decay_steps": 6}
+RESTARTED: dict[str, Any] = {"steps": 24, "restarts": (12,)}
+MUON: dict[str, Any] = {"optimizer": "muon"}
 
 
 def command(folder: Path, *arguments: str) -> list[str]:
@@ -35,8 +39,7 @@ def weights(recipe: Recipe, folder: Path) -> dict[str, torch.Tensor]:
 
 
 def assert_same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 def begin(recipe: Recipe, folder: Path, n_steps: int) -> list[tuple[Any, ...]]:
@@ -96,12 +99,6 @@ def test_an_interrupted_run_is_whole(kind: Kind, tmp_path: Path, interruptions: 
     parts += [measured(report) for report in train(recipe, data_of(recipe), tmp_path / "parts")]
     assert parts == whole
     assert_same_weights(weights(recipe, tmp_path / "parts"), weights(recipe, tmp_path / "whole"))
-
-
-SHORT: dict[str, Any] = {"steps": 12, "decay_steps": 4}
-LONGER: dict[str, Any] = {"steps": 20, "decay_steps": 6}
-RESTARTED: dict[str, Any] = {"steps": 24, "restarts": (12,)}
-MUON: dict[str, Any] = {"optimizer": "muon"}
 
 
 @pytest.mark.parametrize(
@@ -183,8 +180,7 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path: Path, monkeypatc
             patch.setattr(os, name, refuse)
             with pytest.raises(TrainingError, match=r"No space left on device.* the last good checkpoint is intact"):
                 checkpoint.save(path, {**state, "step": 1})
-        assert checkpoint.load(path) == state
-        assert [file.name for file in tmp_path.iterdir()] == [LATEST]
+        assert checkpoint.load(path) == state and [file.name for file in tmp_path.iterdir()] == [LATEST]
     checkpoint.save(path, {**state, "step": 2})
     assert checkpoint.load(path) == {**state, "step": 2}
 
@@ -203,8 +199,7 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
             assert {**first, "tokens_per_second": 0} == {**second, "tokens_per_second": 0}
         assert len(of_rank[0]) == recipe.steps
         for found, (_, loss, rate, norm, norms, held_out, _balance) in zip(of_rank[0], expected, strict=True):
-            assert found["loss"] == pytest.approx(loss, rel=1e-6)
-            assert found["learning_rate"] == rate
+            assert found["loss"] == pytest.approx(loss, rel=1e-6) and found["learning_rate"] == rate
             assert found["gradient_norm"] == pytest.approx(norm, rel=1e-6)
             assert found["gradient_norms"] == pytest.approx(norms, rel=1e-5)
             assert (found["held_out"] is None) == (held_out is None)
