@@ -48,7 +48,7 @@ RESTS = (0, 5)
 """Seconds after a server has answered in which its first visitor comes."""
 
 _NEITHER, _NO_HEAD = ("overview", "tokens", "embedding", "next_token"), ("block", "norm_placement")
-WITHOUT = {**dict.fromkeys(_NEITHER, {"head", "layer"}), **dict.fromkeys(_NO_HEAD, {"head"})}
+WITHOUT = {name: {"head", "layer"} for name in _NEITHER} | {name: {"head"} for name in _NO_HEAD}
 """What makes no difference to the pictures of a page."""
 PAGES = (*_NEITHER, "position", "attention", *_NO_HEAD, "attribution")
 SENTENCES_ON = ("attention", "overview")
