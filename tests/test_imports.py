@@ -14,8 +14,8 @@ from viz_model import config
 from viz_model.app.frame import DESK, FORMER, MODELS, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
-WHAT_VISITORS_SEE = ("app.py", "pages/*.py")
-WHAT_VISITORS_SEE += tuple(f"viz_model/{name}/**/*.py" for name in ("app", "drawing", "island", "topics"))
+FOLDERS = ("app", "drawing", "island", "topics")
+WHAT_VISITORS_SEE = ("app.py", "pages/*.py", *(f"viz_model/{name}/**/*.py" for name in FOLDERS))
 LONGEST_LITERAL = 8
 EXPERIMENTS = {
     f"viz_model/topics/{name}.py"

@@ -1,7 +1,5 @@
 """Trains a tiny recipe in a process of its own, which tests kill or start twice, and tells every step.
-
-python tests/training_process.py FOLDER [KIND …] [--hang BYTES]
-"""
+``python tests/training_process.py FOLDER [KIND …] [--hang BYTES]``"""
 
 import argparse
 import io

@@ -219,7 +219,7 @@ def test_an_adapter_is_added_to_its_base(pair: Path, place: str, by: str, monkey
         (lambda f: (f / WEIGHTS).write_bytes(b"x"), "peft cannot add it to .*base: ", "无法把它加到"),
     ],
 )
-def test_what_is_not_added(pair: Path, change: Any, says: str, zh: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_added(pair: Path, change: Any, says: str, zh: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lora(monkeypatch)
     change(pair)
     with pytest.raises(ModelError, match=says) as refused:

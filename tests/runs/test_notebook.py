@@ -89,13 +89,13 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"url": "file:///home/me/viz-model", "dir_info": {}}, ""),
         ({"url": "https://example.org/viz_model-1.whl", "archive_info": {}}, "https://example.org/viz_model-1.whl"),
         (
-            {"url": "https://example.org/v", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "git+https://example.org/v@abc",
+            {"url": "https://example.org/v.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "git+https://example.org/v.git@abc",
         ),
         (None, ""),
     ],
 )
-def test_a_notebook_installs_no_name_of_anybodys(said: Any, origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_installs_no_name_that_is_free(said: Any, origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = None if said is None else json.dumps(said)
     monkeypatch.delenv("VIZ_MODEL_SOURCE", raising=False)
     monkeypatch.setattr(PathDistribution, "read_text", lambda self, name: text)
