@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import islands
 import numpy as np
@@ -248,6 +248,13 @@ def test_nobody_is_asked_to_read_on_in_a_story_that_ends_before_the_context(monk
     monkeypatch.setattr(longer, "_bundled", dict)
     few, many = (tiny_config(position=config.Alibi(), n_vocab=8192, n_context=n) for n in (64, 8192))
     assert list(longer.models(run_of(few))) == [few.position] and not longer.models(run_of(many))
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_both_stacks_of_a_translator_are_tried_with_relative_keys(side: Literal["encoder", "decoder"]) -> None:
+    trace = vm.load("translate-2017").trace("She is reading.", "Elle lit un livre", target_language="fr").at(side)
+    here = at(trace, {"relative": "2"}, token=1)
+    assert relative.other(here) is not None and "{{" not in islands.told(topic.PAGE, here)
 
 
 def test_what_keys_add_to_relative_scores_is_their_product_with_the_vector() -> None:

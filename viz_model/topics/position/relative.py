@@ -13,7 +13,7 @@ from viz_model.config import RelativeKey
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, columns, through
 from viz_model.island.prose import Line
-from viz_model.model import sites
+from viz_model.island.query import form
 from viz_model.topics.position import bias, key
 from viz_model.topics.position.bias import PLACE
 from viz_model.topics.position.each import with_scheme
@@ -50,8 +50,7 @@ def other(look: Look) -> Look | None:
 def by_query(look: Look) -> np.ndarray:
     """What the vectors of distances add by the queries, without what they add by the keys: [L, H, T, T]."""
     made = []
-    for layer in look.layers:
-        queries = look.trace[sites.scored(f"blocks.{layer}.attn", look.config)[0]]
+    for layer, queries in zip(look.layers, torch.from_numpy(look.every(form(look, "q"))), strict=True):
         scheme, scale = look.trace.stack.position_of(layer), look.trace.stack.block(layer).attn.scale
         added = scheme.content_bias(queries, torch.zeros_like(queries), 0, scale)
         assert added is not None  # relative keys read queries
