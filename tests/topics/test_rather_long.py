@@ -21,7 +21,7 @@ LATE = {"attention.projected"}
 
 @pytest.mark.parametrize("page", [one.PAGE for one in (attention, block, norm_placement, overview, position)])
 def test_another_layer_is_drawn_as_on_its_own_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_model.island.look.MOST_CELLS", 100)
+    monkeypatch.setattr("viz_model.island.held.MOST_CELLS", 100)
     monkeypatch.setattr(block.vectors, "MOST_TOGETHER", 1_000)
     trace = vm.load("story-modern").trace(TEXT)
     page = replace(page, items=[item for item in page.items if not isinstance(item, Section)])

@@ -18,7 +18,8 @@ from viz_model.app.export_menu import Known
 from viz_model.app.page import Page
 from viz_model.config import Side
 from viz_model.drawing.scene import PALETTE, Arrays, Scene, encode, plain
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.prose import html
 from viz_model.texts import Texts
 from viz_model.topics.attention import every_head

@@ -15,7 +15,8 @@ from viz_model.app.expander import Door
 from viz_model.app.open_page import Opening
 from viz_model.app.view import ViewState
 from viz_model.config import Side
-from viz_model.island.look import Look, Other, one_layer
+from viz_model.island.held import one_layer
+from viz_model.island.look import Look, Other
 from viz_model.island.page import Page, Topic
 from viz_model.island.prose import Line, line
 from viz_model.texts import Texts

@@ -43,7 +43,8 @@ from viz_model.config import Side
 from viz_model.drawing.scene import Arrays, seen
 from viz_model.drawing.tables import Among, By, Phrase
 from viz_model.island import glossary, local_model, message, page_file, prose
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.page import Item, Page, Topic, scenes
 from viz_model.island.prose import Line, line
 from viz_model.measures import salience

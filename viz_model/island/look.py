@@ -18,46 +18,16 @@ from viz_model.config import ModelConfig
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
+from viz_model.island import held
+from viz_model.island.held import BLOCK, MOST_TOKENS
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
 from viz_model.runs.language_model import LanguageModel
-from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
 T = TypeVar("T")
-
-MOST_CELLS, MOST_WIDE = 120_000, 600_000
-"""Weights of all heads of all layers up to which tables hold all layers, of a longer run the selected one; and up to
-which tables do that have no more numbers than a few for each weight.
-"""
-
-MOST_TOKENS, BLOCK = 128, 64
-"""Tokens of which tables hold all; of a longer text those of a block of so many, in which the selected one is."""
-
-
-def is_long(trace: Trace) -> bool:
-    """Whether a run has too many weights for one table, or keeps few of its values."""
-    return isinstance(trace.values, Recomputed) or _cells(trace) > MOST_CELLS
-
-
-def _cells(trace: Trace) -> int:
-    return trace.n_layers * trace.config.n_heads * len(trace) ** 2
-
-
-def one_layer(trace: Trace) -> bool:
-    """Whether tables of a run hold one layer at a time: of a long one, and where layers do not make the same alike."""
-    return is_long(trace) or not _alike(trace)
-
-
-def _alike(trace: Trace) -> bool:
-    """Whether all layers make the same values alike."""
-    made: dict[str, set[str]] = {}
-    for _, layer, part in (name.split(".", 2) for name in trace.sites if name.startswith("blocks.")):
-        made.setdefault(layer, set()).add(part)
-    schemes = {trace.config.layer(trace.stack.side, n)[1::3] for n in range(trace.n_layers)}  # position, mixer
-    return len(schemes) == 1 and all(each == made["0"] for each in made.values())
 
 
 class Other(NamedTuple):
@@ -98,7 +68,7 @@ class Look:
         trace: seen from one stack (:meth:`viz_model.Trace.at`).
         topic: the group of texts.
         options: what is chosen on the page beside the selection, by name.
-        layers: those that tables hold; all of them, or one (:func:`one_layer`).
+        layers: those that tables hold; all of them, or one (:func:`viz_model.island.held.one_layer`).
         other: the model that stands beside, on a page that compares two.
         twin: the run of the same text in the model's twin, on a page that compares the two.
         others: the run of a bundled model on a text, None where it is not offered; "" is the own model, and its first
@@ -135,7 +105,7 @@ class Look:
             token: counted from the end where it is negative.
             one: whether only this selection is asked for, as for a file.
         """
-        layers = range(layer, layer + 1) if one or one_layer(trace) else range(trace.n_layers)
+        layers = range(layer, layer + 1) if one or held.one_layer(trace) else range(trace.n_layers)
         return cls(trace, t, topic, layer, head, token % len(trace), {}, layers)
 
     @property
@@ -149,9 +119,10 @@ class Look:
     @property
     def wide(self) -> Look:
         """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
-        is_kept, cells = not isinstance(self.trace.values, Recomputed), _cells(self.trace)
-        is_apart = is_kept and MOST_CELLS < cells <= MOST_WIDE and len(self.layers) < self.n_layers
-        if not (is_apart and self.once(lambda look: _alike(look.trace), "alike")):
+        is_apart = len(self.layers) < self.n_layers and self.once(
+            lambda look: held.is_rather_long(look.trace), "rather"
+        )
+        if not is_apart:
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, "wide") if self._wide is None else self._wide
         return replace(self, layers=range(self.n_layers), _read=read)

@@ -22,7 +22,8 @@ from viz_model.drawing.scene import Arrays, framed, html
 from viz_model.island import glossary, local_model, message, prose, ribbons
 from viz_model.island.beats import Chapter, Story, Toy
 from viz_model.island.edited import describe
-from viz_model.island.look import BLOCK, MOST_TOKENS, Look, one_layer
+from viz_model.island.held import BLOCK, MOST_TOKENS, one_layer
+from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Row, Section, Topic, flat, is_there
 from viz_model.island.prose import Line, line
 from viz_model.runs.language_model import LanguageModel
@@ -85,8 +86,7 @@ def _fits(page: Page, look: Look) -> bool:
         return _alike(look)
     arrays = Arrays()
     message.message(page, look, arrays, [section.name for section in page.sections])
-    held = sum(map(len, arrays.parts))
-    return held * look.n_layers * math.ceil(len(look) / MOST_TOKENS) < 4 * MOST_BYTES
+    return sum(map(len, arrays.parts)) * look.n_layers * math.ceil(len(look) / MOST_TOKENS) < 4 * MOST_BYTES
 
 
 def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: LanguageModel | None = None) -> str:

@@ -46,14 +46,12 @@ class Trace:
             is read (:mod:`viz_model.runs.recompute`).
         text: what was run, or None where ids were given; ``target`` likewise.
         target_ids: what the decoder of an encoder–decoder read, its start token first.
-        n_dropped: tokens at the end of the text that did not fit the model's context.
-        picture: the levels [H, W, C] that were read, uint8, of a model that reads a picture. ``ids`` are then
-            the patches at the positions, of an encoder–decoder those of its encoder: 0 is [CLS], n is patch n, row by
-            row.
+        n_dropped: tokens at the end of the text beyond the model's context.
+        picture: the levels [H, W, C] that a model of pictures read, uint8. ``ids`` are then the patches at the
+            positions, of an encoder–decoder those of its encoder: 0 is [CLS], n is patch n, row by row.
         segments: the kind of each token, where kinds were given.
         visible: masks that stood in for the model's own, by side: [T, T], or [L, T, T], one for each layer.
-        edits: the interventions, as they were given.
-        changes: those among them that change a value, by its full name.
+        edits, changes: the interventions as they were given; those among them that change a value, by its full name.
         loaded: the config of the model as it was loaded; ``config`` is that of what was run, which
             an edit may have taken a part from.
         side: the stack this trace is seen from, if it is.

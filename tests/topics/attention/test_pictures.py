@@ -16,7 +16,8 @@ from tiny_models import describe, language_model, run_both, tiny_config, variant
 import viz_model as vm
 from viz_model.config import ModelConfig, Rope
 from viz_model.drawing.scene import Cells, Scene, seen
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.query import MOST_KEYS, steps
 from viz_model.island.why import About
 from viz_model.runs.edits import AblateHead

@@ -12,7 +12,8 @@ import torch
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing.chips import chip
 from viz_model.drawing.tables import Among
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Ribbon
 from viz_model.island.prose import Line, line
 from viz_model.model.transformer import Transformer

@@ -11,7 +11,8 @@ from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs

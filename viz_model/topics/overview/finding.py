@@ -11,7 +11,8 @@ import torch
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.tables import Among, Phrase
 from viz_model.island import query
-from viz_model.island.look import Look, is_long
+from viz_model.island.held import is_long
+from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures.classes import classes
 from viz_model.runs.recompute import Recomputed

@@ -12,7 +12,8 @@ import torch
 
 from viz_model.drawing.tables import Among, Phrase, Table
 from viz_model.island.beats import Beat, Chapter, Guess, Mark, ends
-from viz_model.island.look import MOST_TOKENS, Look
+from viz_model.island.held import MOST_TOKENS
+from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads, lens
 from viz_model.model import ops
