@@ -142,7 +142,7 @@ function create(root) {
         write(parts[0], `${me.page.words.guess}${told(question.asked, kept.place) ?? ""}`)
       } else {
         parts.push(kept.answer === right ? made("b", "right", me.page.words.walk.right) : made("b", "wrong", `${me.page.words.walk.wrong} ${options[right]}`))
-        if (others().length > 1) parts.push(made("button", "another", me.page.words.walk.another, another))
+        if (others().length > 1) parts.push(made("button", "another", me.page.words.walk.another, () => another()))
       }
     }
     const { opens } = chapter(), isEnd = at.chapter === story.chapters.length - 1, pages = isEnd ? story.ways : opens ? [[opens[0], {}, opens[1]]] : []
@@ -155,10 +155,7 @@ function create(root) {
     guess.replaceChildren(...parts)
   }
   const others = () => me.page.boxes[0]?.examples.map(([, text]) => text) ?? []
-  function another() {
-    const texts = others(), n = texts.indexOf(me.page.boxes[0].text)
-    me.type({ text: texts[(n + 1) % texts.length] }, true, true)
-  }
+  const another = (texts = others()) => me.type({ text: texts[(texts.indexOf(me.page.boxes[0].text) + 1) % texts.length] }, true, true)
 
   // A question that is not yet answered holds the picture back: it shows the beat before.
   const shown = place => isHeld() && place.chapter === at.chapter ? { ...place, beat: Math.min(place.beat, at.beat - 1) } : place

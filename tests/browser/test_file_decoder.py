@@ -66,7 +66,7 @@ def test_it_writes_what_is_written_here(both: tuple[vm.LanguageModel, Any], chan
     if not lm.config.attends:  # in whose first layers no head has weights
         changes = changes.replace("head-off.1", f"head-off.{lm.config.n_layers - 1}")
     asked: dict[str, Any] = {"temperature": writing.WARM, "seed": 3, "n": 20}
-    here = writing.places(lm, "小猫 and the dog", (), changes=changes, **asked)
+    here = writing.places(lm, "小猫 and the dog", (), cut=changes, **asked)
     there = page.evaluate(WRITE, {"text": "小猫 and the dog", "edits": changes, **asked, **HOW})
     assert [place.get("drawn", {}).get("id") for place in there] == [place.get("drawn", {}).get("id") for place in here]
     for one, other in zip(there, here, strict=True):

@@ -177,7 +177,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _drawn(text: str, n: int, changes: str = "", model: str = "story-modern") -> str:
     """What a model writes after a text with the numbers that a walk begins with."""
     lm = vm.load(model)
-    places = writing.places(lm, text, (), temperature=writing.WARM, seed=writing.SEED, n=n, changes=changes)
+    places = writing.places(lm, text, (), temperature=writing.WARM, seed=writing.SEED, n=n, cut=changes)
     return bytes.fromhex("".join(place["drawn"]["bytes"] for place in places if "drawn" in place)).decode()
 
 

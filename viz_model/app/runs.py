@@ -32,6 +32,9 @@ from viz_model.runs.record import bytes_kept
 # pasted book costs milliseconds.
 MAX_CHARACTERS = 20_000
 
+LONGER, WARMTH = 12, 0.75
+"""Tokens by which a sentence is continued, and at which temperature."""
+
 MOST_RUN = 100_000_000
 """Bytes of residual stream of the longest text that is run: of a model of SmolLM2's size, some 1,300 tokens."""
 
@@ -269,6 +272,14 @@ def greedy_target(name: str, text: str, to: str | None = None) -> str:
         if isinstance(lm, ObservedModel):
             return lm.said(text, MOST_SAID)
         return lm.generate(text, max_new_tokens=MOST_SAID, temperature=0, target_language=to).text
+
+
+def longer(name: str, text: str) -> str:
+    """A sentence with what the model writes after it; the same where the model ends it there."""
+    lm = model(name)
+    if lm.config.kind != "decoder" or len(lm.tokenizer.encode(text)) >= most_tokens(lm.config):
+        return text
+    return text + lm.generate(text, max_new_tokens=LONGER, temperature=WARMTH, seed=len(text)).text
 
 
 @functools.cache

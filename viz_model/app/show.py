@@ -339,7 +339,7 @@ def _picked(text: str | None, sides: Collection[Side], of: str, value: Any) -> N
     if of == "search":
         search.picked(value, text)
     elif of == "keep" and text:
-        state.update(text=writing.longer(state.current().model, text))
+        state.update(text=runs.longer(state.current().model, text))
     elif of in sides and isinstance(value, int):
         state.update(side=of, token=value)
     elif isinstance(value, Mapping) and value.get("page") in ONWARD:

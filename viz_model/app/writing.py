@@ -13,21 +13,9 @@ from viz_model.app.cache import cached
 from viz_model.topics.walk.chapters.write import MOST_WRITTEN
 from viz_model.topics.walk.writing import places
 
-KEY = "frame_pen"
-MOST = 40
-"""Places of one answer."""
-LONGER, WARMTH = 12, 0.75
-"""Tokens by which a sentence is continued, and at which temperature."""
-
+KEY, MOST = "frame_pen", 40
+"""Of what is asked; places of one answer."""
 _NUMBERS = ("asked", "seed", "n", "temperature")
-
-
-def longer(model: str, text: str) -> str:
-    """A sentence with what the model writes after it; the same where the model ends it there."""
-    lm = runs.model(model)
-    if lm.config.kind != "decoder" or len(lm.tokenizer.encode(text)) >= runs.most_tokens(lm.config):
-        return text
-    return text + lm.generate(text, max_new_tokens=LONGER, temperature=WARMTH, seed=len(text)).text
 
 
 @st.fragment
@@ -42,8 +30,7 @@ def pen(model: str) -> None:
 
 
 def _answer(model: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    ids = asked.get("ids")
-    size = runs.model(model).config.n_vocab
+    ids, size = asked.get("ids"), runs.model(model).config.n_vocab
     written = tuple(id for id in (ids if isinstance(ids, list) else []) if isinstance(id, int) and 0 <= id < size)
     text, to, changes = (str(asked.get(name) or "") for name in ("text", "to", "edits"))
     heat, n = min(max(float(asked["temperature"]), 0.0), 2.0), min(max(int(asked["n"]), 0), MOST)
@@ -56,8 +43,5 @@ def _answer(model: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 @cached()
-def _places(
-    model: str, text: str, written: tuple[int, ...], temperature: float, seed: int, n: int, to: str, changes: str
-) -> list[dict[str, Any]]:
-    lm = runs.model(model)
-    return places(lm, text, written, temperature=temperature, seed=seed, n=n, to=to or None, changes=changes)
+def _places(model: str, *asked: Any) -> list[dict[str, Any]]:
+    return places(runs.model(model), *asked)

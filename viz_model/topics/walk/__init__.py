@@ -14,8 +14,9 @@ from viz_model.topics.walk import writing
 from viz_model.topics.walk.run import Run
 
 ORDER = "write tokens embeddings position stream scores shares heads source ffn prediction learned broken"
-CHAPTERS: Mapping[str, Callable[[Run], Chapter | None]]
-CHAPTERS = {name: import_module(f"{__name__}.chapters.{name}").chapter for name in ORDER.split()}
+CHAPTERS: Mapping[str, Callable[[Run], Chapter | None]] = {
+    name: import_module(f"{__name__}.chapters.{name}").chapter for name in ORDER.split()
+}
 """In the order in which one walks; a run has those that fit it."""
 
 EVERYWHERE = ("write", "tokens", "embeddings", "source", "prediction", "learned")

@@ -1,10 +1,8 @@
 """Where things stand in a picture of 760 × 430: rows of tokens with their names on the left. Pixels, or shares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -25,7 +23,7 @@ class Pen:
     y: float = 0
     high: float = 0
 
-    def but(self, **fields: Any) -> Pen:
+    def but(self, **fields: Any) -> Self:
         """The same with other fields."""
         return replace(self, fields={**self.fields, **fields})
 
@@ -59,10 +57,10 @@ class Pen:
         """Numbers side by side in the row; ``top`` is full color."""
         return self.cells(values, x, self.y + gap, width, self.high - 1 - 2 * gap, top=top, **more)
 
-    def rows(self, count: int, top: float, high: float) -> Iterator[tuple[int, Pen]]:
+    def rows(self, count: int, top: float, high: float) -> Iterator[tuple[int, Self]]:
         """Rows one below the other, each of which moves a moment after the one above it."""
         for n in range(count):
-            yield n, Pen({**self.fields, "when": turn(n, count)}, top + high * n, high)
+            yield n, type(self)({**self.fields, "when": turn(n, count)}, top + high * n, high)
 
 
 PLAIN = Pen()
@@ -108,9 +106,7 @@ def toy(name: str, data: Mapping[str, Any], label: Any, height: float = HEIGHT, 
 
 
 def points(values: Any, scale: tuple[float, float], left: Length, width: Length, size: float = DOT) -> np.ndarray:
-    """Where values stand on a line as points of a size, as lengths [..., 2]. Points and not bars: where all scores are
-    below 0, the shortest bar would be the best.
-    """
+    """Where values stand on a line, as lengths [..., 2]: as points, for the shortest bar below 0 would be the best."""
     least, most = scale
     share = (np.where(np.isfinite(values), values, 0) - least) / (most - least)
     return (np.asarray(left) + share[..., None] * np.asarray(width) - (0, size / 2)).astype(np.float32)

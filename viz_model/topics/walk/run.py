@@ -1,11 +1,9 @@
 """What the chapters read of a run: one head, a query in it that shows something, and the keys that have a row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -20,12 +18,10 @@ from viz_model.model import ops
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 
-MOST_KEYS, MOST_ROWS = 12, 12
-"""Keys of a query, and tokens, that have a row."""
+MOST_KEYS, MOST_ROWS, MOST_MAP = 12, 12, 24
+"""Keys of a query, and tokens, that have a row; tokens of a map of weights."""
 MOST_WORK = 400_000_000
 """Multiplications for all tokens; of a text or vocabulary that takes more, the selected token alone is looked at."""
-MOST_MAP = 24
-"""Tokens of a map of weights."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Run:
     look: Look
 
     @classmethod
-    def of(cls, look: Look) -> Run:
+    def of(cls, look: Look) -> Self:
         source = look.config.source_of(look.trace.stack.side, look.layer)
         if source is not None:  # it tells of the layer in which keys and values are made
             look = replace(look, layer=source)
@@ -51,9 +47,7 @@ class Run:
     # Words
 
     def says(self, key: str, lights: str = "", guess: Guess | None = None, /, **values: Any) -> Beat:
-        """A beat: what is said under that name, of models of this kind and in a file where that differs. Labels that
-        follow, as in ``"scores_5 later"``, stand in its place {{more}}.
-        """
+        """A beat: the words of that name; labels that follow it, as in ``"scores_5 later"``, are its {{more}}."""
         key, *names = key.split()
         kept = {name: f"{{{{{name}}}}}" if isinstance(value, Table) else value for name, value in values.items()}
         more = "".join(self.look.t(f"walk.{name}", **kept) for name in names)
@@ -107,9 +101,7 @@ class Run:
         return self.by("token", values[:, None])
 
     def ends(self, count: int, *entries: tuple[int, np.ndarray]) -> Any:
-        """A table over so many beats of values of each token [T or 1, …], by the beats from which on they stand
-        (:func:`viz_model.island.beats.ends`); of a long text it holds those of the selected token alone.
-        """
+        """:func:`viz_model.island.beats.ends` of values by token [T or 1, …], of a long text by the selected one."""
         is_one = len(self) > MOST_TOKENS or len(entries[0][1]) == 1 < len(self)
         own = [(at, values[[self.look.token]] if is_one and len(values) > 1 else values) for at, values in entries]
         made = ends(count, *own, axes="token")
@@ -182,9 +174,7 @@ class Run:
 
     @cached_property
     def shown(self) -> np.ndarray:
-        """The keys that have a row, for each query, in their order: [T, R]. Of a longer text the query itself, the key
-        with the best score, the next one, and those of most weight.
-        """
+        """The keys that have a row, for each query: of many itself, the best, the next, and the heaviest: [T, R]."""
         n = len(self)
         if n <= MOST_KEYS:
             return np.broadcast_to(np.arange(n), (n, n))
@@ -225,9 +215,7 @@ class Run:
 
 
 def start(trace: Trace) -> tuple[int, int, int]:
-    """Layer, head and token to begin with: a query that reads mostly one token, which is not itself, the one before it
-    or the first, and after which another token stands, to be hidden. Of a text too short for that, the nearest to it.
-    """
+    """Layer, head and token to begin with: a query, not the last, that reads mostly one token farther back."""
     layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
     layers = [n for n in layers if trace.config.source_of(trace.stack.side, n) is None]
     if isinstance(trace.values, Recomputed):

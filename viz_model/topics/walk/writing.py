@@ -20,33 +20,23 @@ WARM, SEED = 0.75, 1
 
 
 def places(
-    lm: LanguageModel,
-    text: str,
-    written: Sequence[int],
-    *,
-    temperature: float,
-    seed: int,
-    n: int,
-    to: str | None = None,
-    changes: str = "",
+    lm: LanguageModel, text: str, ids: Sequence[int], temperature: float, seed: int, n: int, to: str = "", cut: str = ""
 ) -> list[dict[str, Any]]:
-    """Up to n + 1 places after a text and what was ``written``: the likeliest tokens of each with their probabilities,
-    in ten-thousandths, at every temperature, and which was drawn: at the last place none, unless the text ends there.
+    """Up to n + 1 places after a text and the ``ids`` that were written: the likeliest tokens of each, with their
+    probabilities in ten-thousandths at every temperature, and which was drawn; at the last one none, unless it ends.
 
     Args:
-        seed: of the random numbers. Each place has its own, so that the same ones are drawn however many are asked for
-            at once.
-        to: of a model that translates, the language.
-        changes: edits, as an address writes them.
+        seed: of the random numbers: each place has its own, however many places are asked for at once.
+        to, cut: the language of a model that translates, or ""; edits, as an address writes them.
     """
-    tokenizer, sampling, parsed = lm.tokenizer, generation.Sampling(temperature=temperature), edits.parse(changes)
+    tokenizer, sampling, parsed = lm.tokenizer, generation.Sampling(temperature=temperature), edits.parse(cut)
     read, picture = lm.entering(text)
     if lm.config.kind == "encoder_decoder":
-        decoder = lm.decoder(read, "", to, parsed, picture)
-        for id in written:
+        decoder = lm.decoder(read, "", to or None, parsed, picture)
+        for id in ids:
             decoder.append(id)
     else:
-        decoder = lm.decoder([*read, *written], edits=parsed)
+        decoder = lm.decoder([*read, *ids], edits=parsed)
     found = list[dict[str, Any]]()
     while True:
         logits = decoder.logits
@@ -54,9 +44,9 @@ def places(
         probs[0] = torch.zeros_like(probs[0]).index_fill(0, logits.argmax(), 1.0)
         shares, likeliest = probs.mul(10_000).round().int(), logits.topk(LIKELIEST).indices.tolist()
         found.append({"tokens": [_token(tokenizer, id) for id in likeliest], "p": shares[:, likeliest].tolist()})
-        if len(found) > n or len(written) + len(found) > MOST_WRITTEN:
+        if len(found) > n or len(ids) + len(found) > MOST_WRITTEN:
             return found
-        number = generation.number(seed, len(written) + len(found))
+        number = generation.number(seed, len(ids) + len(found))
         id = generation.draw(generation.distribution(logits, sampling), number)
         found[-1]["drawn"] = {**_token(tokenizer, id), "p": shares[:, id].tolist()}
         if id == tokenizer.end_of_text:
@@ -71,17 +61,14 @@ def _token(tokenizer: Tokenizer, id: int) -> dict[str, Any]:
 
 
 def recorded(run: Run) -> dict[str, Any] | None:
-    """What a saved walk without weights writes of its text, whole and with one thing taken out, by edits and
-    temperature; None where it does not write.
-    """
+    """What a saved walk without weights writes, by edits and temperature: whole, and with one thing taken out."""
     lm, said = run.look.lm, of(run)
     if "recorded" not in run.look.options or not writes(run) or lm is None or run.trace.edits:
         return None
 
     def written(changes: str, temperature: float, n: int) -> list[dict[str, Any]]:
-        how: dict[str, Any] = {"temperature": temperature, "seed": SEED, "n": n, "to": said.get("to") or None}
-        key = ("walk recorded", changes, temperature)
-        return run.look.once(lambda _: places(lm, said["text"], (), changes=changes, **how), key)
+        asked = said["text"], (), temperature, SEED, n, said.get("to", ""), changes
+        return run.look.once(lambda _: places(lm, *asked), ("walk recorded", changes, temperature))
 
     heats = dict.fromkeys((WARM if run.trace.config.kind == "decoder" else 0.0, WARM))
     edited = [edits.write((edit,)) for edit in broken.parts(run).values()]

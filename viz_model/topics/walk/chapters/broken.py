@@ -67,9 +67,7 @@ def chapter(run: Run) -> Chapter:
 
 
 def _hurts(run: Run, found: dict[str, Edit]) -> list[float] | None:
-    """Mean surprise of the text's own tokens in nats, as the run has them and then without each part; None where there
-    is no text to be surprised at.
-    """
+    """Mean surprise of the text's tokens in nats, in the run and then without each part; None where nothing is read."""
     is_small = run.trace.config.kind == "decoder" and n_parameters(run) <= LARGE and len(run) > 2
     if run.trace.edits or not is_small or not writes(run):
         return None

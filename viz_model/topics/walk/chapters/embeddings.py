@@ -33,9 +33,7 @@ def chapter(run: Run) -> Chapter:
 
 
 def nearest(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """The three rows closest to each token's, by their cosine, that are other words, and two that are far from it: ids
-    [T or 1, 5]; and the cosines of the three.
-    """
+    """Ids of three rows of other words closest to each token's, and of two far ones: [T or 1, 5]; and the cosines."""
     weights, tokenizer, own, words = run.table, run.trace.tokenizer, run.trace.own_ids, _words(run)
     unit = torch.nn.functional.normalize(weights, dim=-1)
 

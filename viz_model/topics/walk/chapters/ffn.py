@@ -60,9 +60,7 @@ def _neurons(run: Run, act: np.ndarray, active: object) -> Marks:
 
 
 def _one(run: Run, act: np.ndarray) -> tuple[int, str, str] | None:
-    """The strongest neuron at the selected token: its number, the tokens on which it fires most, and the tokens that it
-    pushes, by their names in prose; None where it fires nowhere.
-    """
+    """The strongest neuron at the selected token, on which tokens it fires most, which it pushes; None if nowhere."""
     look, tokens, number = run.look, run.trace.tokens, int(act[run.look.token].argmax())
     order = [int(n) for n in np.argsort(-act[:, number]) if act[n, number] > 0 and tokens[n].is_whole][:3]
     if not order:

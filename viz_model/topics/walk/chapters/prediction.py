@@ -76,11 +76,8 @@ def _without_norm(run: Run, ids: np.ndarray, best: Any) -> Beat:
 
 
 def _by_depth(run: Run) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-    """Depths that have a row, the likeliest token after each [T or 1, S], and the row from which on the last one leads.
-
-    Every depth is looked at, so that the row is the right one; of a deep model, for the selected token alone, some have
-    a row, and that one is among them.
-    """
+    """Depths that have a row, the likeliest token after each [T or 1, S], and the row from which on the last leads."""
+    # All depths are looked at, or the row might be a later one; of a deep model some have one, and it is among them.
     trace, every = run.trace, range(run.trace.n_layers + 1)
     work = len(run) * len(every) * trace.config.n_vocab * trace.config.d_model / 4
     is_deep = len(depths(run)) < len(every)

@@ -46,9 +46,7 @@ def attention(run: Run) -> Any:
 
 
 def _options(run: Run, best: np.ndarray) -> np.ndarray | None:
-    """Up to four keys to guess among, the best one with others evenly spread, in their order: [T, 4 or fewer]. No two
-    look the same, and none is as good as the best; None where that leaves a query without a choice.
-    """
+    """Up to four keys to guess among that look and score differently: [T, ≤ 4]; None where some query has no choice."""
     others = list[list[int]]()
     for keys, scores, right in zip(run.shown, run.rows(run.dots), best, strict=True):
         worse = keys[scores.max() - scores > ROUNDING * abs(scores).max()]

@@ -14,9 +14,7 @@ GPT_3 = 175e9
 """Parameters of GPT-3 as published (Brown et al. 2020, table 2.1)."""
 TEMPERATURES = tuple(n / 4 for n in range(9))
 SURE, LEAD, AMONG, MOST_BEFORE = 0.9, 0.02, 24, 40
-"""A guess is of a word below this probability, so far ahead of the second; it is asked among so many likeliest, and
-quotes so many characters of the text.
-"""
+"""Of a guess: the most probability, the lead, the tokens among which words are sought, characters that are quoted."""
 LIKELIEST, MOST_WRITTEN, RECORDED, MOST_PIECES = 5, 400, 60, 60
 """Tokens of a place that are shown; tokens that are written on a page, and for a file without weights; pieces shown."""
 WORDS = ("write", "pause", "one", "again", "over", "temperature", "speed", "ended", "end", "likeliest")
@@ -60,9 +58,7 @@ def chapter(run: Run) -> Chapter:
 
 
 def _guess(run: Run) -> Guess | None:
-    """What it expects after the earlier place in the text at which it is surest of a word, and not all but certain: the
-    bars show its end alone. None where it is torn at every place.
-    """
+    """What it expects at the earlier place where it is surest of a word, but not certain; None where it is torn."""
     n_read = len(run.likely[0])
     if run.trace.config.kind != "decoder" or n_read < len(run):
         return None
