@@ -1,4 +1,5 @@
-// A new element (a button sends no form) with its properties, and as attributes what is none of them, such as aria-label; then what it holds.
+// A new element with its properties, and as attributes what is none of them, such as aria-label; then what it holds. A
+// button sends no form.
 export function make(tag, given = {}, ...inside) {
   const made = document.createElement(tag)
   if (tag === "button") made.type = "button"

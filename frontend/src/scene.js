@@ -83,7 +83,8 @@ export function draw(made, moves, isMeasured = true) {
   corner(made.root, made)
 }
 
-// Which entry of a picture's tables is shown, as a name: the same one has nothing drawn again.
+// Which entry of a picture's tables is shown, as a name: the same one has nothing drawn again. Of two tables of which the
+// first is taken that has an entry, either may hold it.
 function entryOf(made, place) {
   const { header } = made
   if (made.axes?.of !== header) made.axes = { of: header, names: [...axesOf(header)], held: [0, 1].map(n => Object.entries(heldBy(header, made.arrays, n))) }

@@ -40,3 +40,13 @@ def test_another_layer_is_drawn_as_on_its_own_page(page: Page, monkeypatch: pyte
             except Absent:
                 late.add(name)
     assert of_there and late == LATE & set(of_there)
+
+
+def test_what_was_read_of_all_layers_is_of_its_run_and_shared_by_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.island.held.MOST_CELLS", 100)
+    lm = vm.load("story-modern")
+    here = look(lm.trace(TEXT), attention.PAGE)
+    first, second = here.of_layer(0), here.of_layer(2)
+    assert first.wide.every("attn.pattern") is second.wide.every("attn.pattern")
+    other = replace(second, trace=lm.trace(TEXT.replace("dog", "cat")), _read={})
+    assert (other.wide.every("attn.pattern")[2] == other.trace["blocks.2.attn.pattern"].numpy()).all()

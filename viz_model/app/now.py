@@ -122,11 +122,11 @@ def _other(shown: Page, page: app_page.Page, run: runs.RunKey, asked: str) -> _B
 def _looked(
     run: runs.RunKey, side: Side, language: str, topic: str, layer: int | None, has_twin: bool, other: _Beside | None
 ) -> Look:
-    trace = runs.trace(run).at(side)
-    look = Look.at(trace, Texts.of(language, trace.config), topic, layer=layer or 0)
-    if layer is not None:
-        whole = _looked(run, side, language, topic, None, has_twin, other)
-        look = replace(look, layers=range(layer, layer + 1), _wide=whole._read)
+    if layer is None:
+        trace = runs.trace(run).at(side)
+        look = Look.at(trace, Texts.of(language, trace.config), topic)
+    else:
+        look = _looked(run, side, language, topic, None, has_twin, other).of_layer(layer)
     if other is not None:
         second = None if other.run is None else runs.trace(other.run).at(other.side)
         lm, is_public = runs.model(other.name), other.name not in runs.kept()

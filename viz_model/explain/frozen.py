@@ -97,9 +97,10 @@ def _once(make: Callable[Concatenate[Frozen, P], T]) -> Callable[Concatenate[Fro
     """A method whose values its run keeps; ``functools.cache`` would keep the run with them, for good."""
 
     def found(self: Frozen, /, *key: P.args, **named: P.kwargs) -> T:
-        if (make, key) not in self.kept:
-            self.kept[make, key] = make(self, *key, **named)
-        made: T = self.kept[make, key]
+        asked = make, key, *named.items()
+        if asked not in self.kept:
+            self.kept[asked] = make(self, *key, **named)
+        made: T = self.kept[asked]
         return made
 
     return found

@@ -93,7 +93,6 @@ class Look:
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
     lm: LanguageModel | None = None
     _read: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _wide: dict[Any, Any] | None = field(default=None, repr=False)  # the same of all layers, for looks at one each
 
     @classmethod
     def at(
@@ -124,8 +123,12 @@ class Look:
         )
         if not is_apart:
             return self
-        read: dict[Any, Any] = self.once(lambda _: {}, "wide") if self._wide is None else self._wide
+        read: dict[Any, Any] = self.once(lambda _: {}, "wide")
         return replace(self, layers=range(self.n_layers), _read=read)
+
+    def of_layer(self, layer: int) -> Look:
+        """The same with tables of one layer; what was read of all layers together stays read."""
+        return replace(self, layer=layer, layers=range(layer, layer + 1), _read={"wide": self.wide._read})
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
@@ -145,11 +148,7 @@ class Look:
     @property
     def plain(self) -> Look:
         """The same at the run as the model makes it, without interventions; what was read there stays read."""
-        return (
-            self
-            if self.unedited is None
-            else replace(self, trace=self.unedited.trace, _read=self.unedited._read, _wide=self.unedited._wide)
-        )
+        return self if self.unedited is None else replace(self, trace=self.unedited.trace, _read=self.unedited._read)
 
     @property
     def n_layers(self) -> int:

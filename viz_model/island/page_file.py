@@ -389,7 +389,7 @@ class _Writer(message.Writer):
         match axis:
             case "layer" if len(look.layers) < look.n_layers:
                 if one not in self._layers:
-                    self._layers[one] = replace(self._look, layer=one, layers=range(one, one + 1), _read={})
+                    self._layers[one] = self._look.of_layer(one)
                 return replace(self._layers[one], options=look.options, head=look.head, token=look.token)
             case "layer":
                 return replace(look, layer=one)

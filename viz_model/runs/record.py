@@ -25,7 +25,7 @@ from viz_model.tokenizers.tokenizer import Tokenizer
 Keep = Literal["everything", "stream"]
 
 MOST_KEPT, SHARE = 8_000_000, 10
-"""Bytes of a run that is kept as a whole; beside a large model it may take one so-manieth of what its weights take."""
+"""Bytes of a run that is kept as a whole, or those of its model's weights divided by the second number if more."""
 
 
 def most_kept(model: Transformer) -> int:
