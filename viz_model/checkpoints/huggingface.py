@@ -88,12 +88,30 @@ def load_folder(folder: Path) -> Transformer:
     return load_archive(folder, plain, archive_of(folder))
 
 
+def config_of(folder: Path, plain: dict[str, Any], archive: Archive) -> ModelConfig:
+    """The config of a folder, from its ``config.json`` as parsed and the tensors of ``archive``.
+
+    Raises:
+        ModelError: as of :func:`read_config`.
+    """
+    config = read_config(folder, plain, archive.shapes)
+    untied = _is_untied(plain, folder / "config.json", config, archive)
+    return dataclasses.replace(config, tie_embeddings=False) if untied else config
+
+
 def load_archive(
-    folder: Path, plain: dict[str, Any], archive: Archive, *, where: Placing = ANYWHERE, in_place: bool = False
+    folder: Path,
+    plain: dict[str, Any],
+    archive: Archive,
+    config: ModelConfig | None = None,
+    *,
+    where: Placing = ANYWHERE,
+    in_place: bool = False,
 ) -> Transformer:
     """The model of a ``config.json`` as parsed, with the tensors of ``archive``; messages name files of ``folder``.
 
     Args:
+        config: what :func:`config_of` reads of them, where it has been read.
         where: the type in which the weights are kept, and the device.
         in_place: keep the archive's own tensors as weights wherever they have the shape and the type of ours.
 
@@ -101,10 +119,8 @@ def load_archive(
         ModelError: as of :func:`load_folder`.
     """
     path = folder / "config.json"
-    config = read_config(folder, plain, archive.shapes)
+    config = config_of(folder, plain, archive) if config is None else config
     family = family_of(plain, path)
-    if is_untied(plain, path, config, archive):
-        config = dataclasses.replace(config, tie_embeddings=False)
     try:
         rows = family.renames(config)
         if (multiplied := getattr(family, "multiplied", None)) is not None:  # by factors that its config.json names
@@ -115,7 +131,7 @@ def load_archive(
         raise
 
 
-def is_untied(plain: dict[str, Any], path: Path, config: ModelConfig, archive: Archive) -> bool:
+def _is_untied(plain: dict[str, Any], path: Path, config: ModelConfig, archive: Archive) -> bool:
     """Whether an archive holds another head beside an embedding that the config calls its head too."""
     if not (config.tie_embeddings and config.has_logits):
         return False

@@ -228,22 +228,23 @@ def load_folder(folder: Path, ignore: Collection[str] = (), where: Placing = ANY
 
         return adapters.load(folder, adapters.base_of(folder), where)
     description = {name: value for name, value in _description(folder).items() if name not in ignore}
-    config = _folder_config(folder, description)
-    tokenizer = _tokenizer(folder, description, config)
-    twin, left_out, notices = None, tuple[str, ...](), tuple[str, ...]()
+    name = folder.resolve().name
     if "config" in description:
-        twin = description.get("twin")
+        config = _own_config(folder, description)
+        tokenizer = _tokenizer(folder, description, config)
         model = fill(config, _own_archive(folder, description, config), unchanged(config), where=where)
-    else:
-        from viz_model.checkpoints import huggingface
+        return LanguageModel(name, model, tokenizer, description.get("twin"), folder)
+    from viz_model.checkpoints import huggingface
 
-        archive, path = archive_of(folder), folder / "config.json"
-        model = huggingface.load_archive(folder, description, archive, where=where)
-        left_out = huggingface.left_out(description, path, config, archive.shapes)
-        notices = huggingface.notices(description, path, model.config, archive.shapes)
-        for name in notices:
-            warnings.warn(f"{path}: {huggingface.NOTICES[name]}", stacklevel=3)
-    return LanguageModel(folder.resolve().name, model, tokenizer, twin, folder, left_out, notices)
+    config, archive = _their_config(folder, description)
+    tokenizer = _tokenizer(folder, description, config)
+    model = huggingface.load_archive(folder, description, archive, config, where=where)
+    path = folder / "config.json"
+    notices = huggingface.notices(description, path, config, archive.shapes)
+    for notice in notices:
+        warnings.warn(f"{path}: {huggingface.NOTICES[notice]}", stacklevel=3)
+    left_out = huggingface.left_out(description, path, config, archive.shapes)
+    return LanguageModel(name, model, tokenizer, None, folder, left_out, notices)
 
 
 _PARTS_OF_FOLDERS, _CHECKPOINTS = (".safetensors", ".bin", ".json"), (".pt", ".pth", ".ckpt")
@@ -272,7 +273,8 @@ def _load_path(path: Path, ignore: Collection[str], where: Placing) -> LanguageM
 
 def _read_config(path: Path) -> ModelConfig:
     if (path := _weights_of(path)).is_dir():
-        return _folder_config(path, _description(path))
+        description = _description(path)
+        return _own_config(path, description) if "config" in description else _their_config(path, description)[0]
     from viz_model.checkpoints import gguf
     from viz_model.checkpoints.gguf_file import GgufArchive
 
@@ -302,15 +304,16 @@ def _description(folder: Path) -> dict[str, Any]:
     return read_json(folder / "config.json")
 
 
-def _folder_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
-    if "config" not in description:
-        from viz_model.checkpoints import huggingface
+def _their_config(folder: Path, description: dict[str, Any]) -> tuple[ModelConfig, Archive]:
+    """The config of a folder as Hugging Face lays them out, and its tensors."""
+    from viz_model.checkpoints import huggingface
 
-        huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
-        archive = archive_of(folder)
-        config = huggingface.read_config(folder, description, archive.shapes)
-        untied = huggingface.is_untied(description, folder / "config.json", config, archive)
-        return dataclasses.replace(config, tie_embeddings=False) if untied else config
+    huggingface.family_of(description, folder / "config.json")  # a refusal that says more than one of its weights
+    archive = archive_of(folder)
+    return huggingface.config_of(folder, description, archive), archive
+
+
+def _own_config(folder: Path, description: dict[str, Any]) -> ModelConfig:
     try:
         return ModelConfig.from_dict(description["config"])
     except ConfigError as error:

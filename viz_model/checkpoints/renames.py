@@ -121,6 +121,8 @@ class Rename:
             tensor = tensor.movedim(0, axis).flatten(axis, axis + 1)
         if self.joined:
             tensor = tensor.flatten(-len(self.joined))
+        if self.groups == 1 and not self.roll:
+            return tensor[self.skip :].split(list(sizes))
         turns = tensor[self.skip :].unflatten(0, (self.groups, -1))
         turns = turns.roll(self.roll, 1) if self.roll else turns
         return tuple(piece.flatten(0, 1) for piece in turns.split([size // self.groups for size in sizes], 1))

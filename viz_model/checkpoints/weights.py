@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -105,7 +104,10 @@ def fill(
             than finite numbers, or differs from another that fills the same place; or they need more
             memory than is free. The message names the file and the tensor as it is called there.
     """
-    expected = _expected(config)
+    with _ShapesOnly():
+        model = Transformer(config)
+    places = stored(dict(model.named_parameters(remove_duplicate=False)), config)
+    expected = {place: tuple(weight.shape) for place, weight in places.items()}
     plan = _plan(expected, archive, renames)
     n_weights = sum(map(math.prod, expected.values()))
     dtype, device = where.kept(n_weights, archive.dtype)
@@ -115,9 +117,7 @@ def fill(
     if not is_there and (why := room.refusal(n_weights, dtype, device, archive.dtype)):
         raise ModelError(f"{archive.path}: {why}")
     in_place = in_place or room.is_mapped(n_weights, dtype, archive.dtype)
-    with _ShapesOnly():
-        model = Transformer(config)
-    owners, filled = _owners(model), dict[str, Tensor]()
+    filled = dict[str, Tensor]()
     done: set[tuple[str, Share | None]] = set()
     for name, (row, ours) in plan.items():
         matrix = packed(name) if packed is not None and row.keeps_rows else None
@@ -142,14 +142,15 @@ def fill(
                 if place not in filled:
                     filled[place] = torch.empty(expected[place], dtype=kept, device=device)
                 _part(filled[place], share).copy_(piece)
-    empty = {place: model.get_parameter(place) for place in filled}  # alive, so that no other has its id
-    for place, tensor in filled.items():
-        weight = nn.Parameter(tensor.detach(), requires_grad=False)
-        for module, own in owners[id(empty[place])]:
-            module._parameters[own] = weight
+    # `places` keeps the empty ones alive, so that no other has an id of theirs.
+    weights = {id(places[place]): nn.Parameter(tensor.detach(), False) for place, tensor in filled.items()}
     for module in model.modules():
+        module.training = False
+        module._parameters.update(
+            {own: None if one is None else weights[id(one)] for own, one in module._parameters.items()}
+        )
         module._buffers.update({own: None if one is None else one.to(device) for own, one in module._buffers.items()})
-    return stored_as.readable(model.eval().requires_grad_(False))
+    return stored_as.readable(model)
 
 
 def _part(whole: Tensor, share: Share | None) -> Tensor:
@@ -158,16 +159,7 @@ def _part(whole: Tensor, share: Share | None) -> Tensor:
 
 def _is_finite(tensor: Tensor) -> bool:
     """Whether all its numbers are; the smallest and the largest say so, and are found in a tenth of the time."""
-    return not tensor.numel() or bool(torch.stack(torch.aminmax(tensor)).isfinite().all())
-
-
-def _owners(model: Transformer) -> dict[int, list[tuple[nn.Module, str]]]:
-    """The modules that have each weight, and what they call it."""
-    found: defaultdict[int, list[tuple[nn.Module, str]]] = defaultdict(list)
-    for module in model.modules():
-        for name, own in module._parameters.items():
-            found[id(own)].append((module, name))
-    return found
+    return not tensor.numel() or all(math.isfinite(one.item()) for one in torch.aminmax(tensor))
 
 
 class _ShapesOnly(TorchFunctionMode):
