@@ -16,8 +16,8 @@ from viz_model.values.point import Point
 if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
 
-MOST_LOOKED = 4
-"""Rows of logits that a run holds."""
+TOGETHER, MOST_LOOKED = 16, 2
+"""Rows of logits that are made together, in hardly more time than one; and of how many such blocks a run keeps them."""
 
 
 def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
@@ -41,16 +41,17 @@ def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
 
 
 def _logits(trace: Trace, rows: slice) -> Tensor:
-    """Whoever asks for one row asks for it again, and a row takes the largest matrix of the model."""
+    """Whoever asks for one row asks for it again, and for others: a row takes the largest matrix of the model."""
     if rows.stop is None or rows.stop - rows.start > 1:
         return trace.model.head(_leaving(trace)[None, rows])[0]
-    of, found = trace.looked.get(rows.start, (None, None))
+    first = rows.start // TOGETHER * TOGETHER
+    of, found = trace.looked.get(first, (None, None))
     if found is None or of is not trace.values:  # a run with other values may have been made of this one
-        found = trace.model.head(_leaving(trace)[None, rows])[0]
+        found = trace.model.head(_leaving(trace)[None, first : first + TOGETHER])[0]
         if len(trace.looked) >= MOST_LOOKED:
             trace.looked.clear()
-        trace.looked[rows.start] = trace.values, found
-    return found
+        trace.looked[first] = trace.values, found
+    return found[rows.start - first :][:1]
 
 
 def _leaving(trace: Trace) -> Tensor:

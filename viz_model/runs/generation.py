@@ -67,11 +67,11 @@ class Distribution(NamedTuple):
         return self.probs[self.kept].sum().item()
 
 
-def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
-    """Logits [V] -> the distribution that ``sampling`` draws from."""
+def distribution(logits: Tensor, sampling: Sampling, order: Tensor | None = None) -> Distribution:
+    """Logits [V] -> the distribution that ``sampling`` draws from; ``order`` has the ids in falling order of logits."""
     # Sums over a whole vocabulary run in double precision: in single, rounding alone is larger
     # than the tail that top-p has to tell apart.
-    logits = logits.double()
+    single, logits = logits, logits.double()
     if sampling.temperature == 0:
         probs = logits.softmax(-1)
         kept = torch.zeros_like(probs, dtype=torch.bool)
@@ -79,7 +79,8 @@ def distribution(logits: Tensor, sampling: Sampling) -> Distribution:
         return Distribution(probs.float(), kept, kept.float())
     # The maximum is subtracted before dividing, or a tiny temperature would overflow to inf.
     probs = ((logits - logits.max()) / sampling.temperature).softmax(-1)
-    ordered, order = probs.sort(descending=True, stable=True)
+    order = single.argsort(descending=True, stable=True) if order is None else order
+    ordered = probs[order]
     kept_in_order = torch.ones_like(ordered, dtype=torch.bool)
     if sampling.top_k is not None:
         kept_in_order[sampling.top_k :] = False

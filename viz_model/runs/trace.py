@@ -281,7 +281,7 @@ class Trace:
         return ops.mix(pattern, v[None])[0]
 
     def row(self, name: str, position: int, head: int | None = None) -> Tensor:
-        """A site at one position, computed without the others: ``trace[name]`` there, or ``trace.head(name, head)``.
+        """A site at one position, computed without all others: ``trace[name]`` there, or ``trace.head(name, head)``.
 
         Of attention, the position is the query's: ``row("blocks.0.attn.pattern", 3)`` is [H, Tk].
 

@@ -135,8 +135,8 @@ class ChoiceView(NamedTuple):
 
 def choice_view(trace: Trace, position: int, logits: Tensor, how: Sampling, marked_id: int | None = None) -> ChoiceView:
     """What ``logits`` [V] expect at a position; ``marked_id`` is a token to be pointed out."""
-    tokenizer, choice = trace.tokenizer, distribution(logits, how)
-    order = np.argsort(-logits.numpy(), kind="stable")
+    falling = logits.argsort(descending=True, stable=True)
+    tokenizer, choice, order = trace.tokenizer, distribution(logits, how, falling), falling.numpy()
     arrays = (logits, logits.softmax(-1), choice.probs, choice.kept, choice.final)
     logit, model, probs, kept, final = (array.numpy()[order] for array in arrays)
     marked = None if marked_id is None else int((order == marked_id).argmax())
