@@ -220,6 +220,20 @@ def test_a_part_that_a_page_lacks_keeps_no_other_from_running(monkeypatch: pytes
     assert ran == [["door", state.ASK, state.LINK], ["door", state.LINK]]
 
 
+def test_parts_run_on_the_page_that_they_stand_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters typed as a visitor leaves are heard by the next page: parts of the former one would run in its place."""
+    ran: list[list[str]] = []
+    monkeypatch.setattr(state, "has_browser", lambda: True)
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "rerun", ran.append)
+    for page, without in (("former", ()), ("next", None), ("next", ())):
+        monkeypatch.setattr(state, "_page", lambda page=page: page)
+        state.run_alone(page)
+        state.has_parts(without)
+        state.run_alone(f"{page}, drawn")
+    assert ran == [["former, drawn", state.LINK], ["next, drawn", state.LINK]]
+
+
 def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StreamlitAPIException) as unknown:
         MemoryFragmentStorage().resolve_target(["attention.apart.part"])

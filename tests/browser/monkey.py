@@ -177,8 +177,12 @@ class Screen:
                 break
             self.page.keyboard.press("Escape")
             self.page.wait_for_timeout(150)
-        self.page.evaluate("window.monkey.all('.examples details[open]').forEach(menu => { menu.open = false })")
+        # Answers, too: a click on what has just moved may open one.
+        folds = "'.examples details[open], details.answer[open]'"
+        self.page.evaluate(f"window.monkey.all({folds}).forEach(fold => {{ fold.open = false }})")
         self.page.evaluate("document.activeElement?.blur()")
+        # What a model has gone on to write is in no address.
+        self.page.evaluate("window.monkey.all('.tools .restart:not(:disabled)').forEach(button => button.click())")
 
     def read(self) -> tuple[list[str], collections.Counter[str]]:
         """What is shown: by roles, names and states in their order, and all words that are seen."""

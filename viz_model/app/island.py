@@ -348,7 +348,8 @@ def _told(
         return
     is_another = any(getattr(view, name) != getattr(now, name) for name in ("text", "also", "target", "to", "as_text"))
     parts = parts_of(is_another) if now != view else (state.BODY,)
-    if parts != (state.BODY,):  # which runs as it is, since the page stands in it
+    # The page stands in its body, which runs as it is; or, with what else was asked for meanwhile, the whole page does.
+    if parts != (state.BODY,) and state.is_part_run():
         state.run_alone(*parts)
 
 

@@ -29,6 +29,8 @@ HEARD = 1.0
 
 _SESSION, _WRITTEN, _NOTICES, _FROM_ADDRESS = "view", "view.url", "view.notices", "view.from_address"
 _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opened_by", "view.changed"
+_DRAWN = "view.drawn"
+"""Of the session: the page whose parts stand there, as Streamlit knows it; none while it is drawn."""
 _GONE_TO, _FORMER, _AGAIN, _READ = "view.gone_to", "view.former", "view.again", "view.read"
 _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
@@ -279,7 +281,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
     without: frozenset[str] | None = st.session_state.get(_PARTS)
     if without is None or changed is None or not _NARROW.issuperset(changed):
         st.session_state[_CHANGED] = changed is None or not _NARROW.issuperset(changed)
-        if _is_part_run():
+        if is_part_run():
             st.rerun()
         return
     wanted = [part for part, shown in SHOWN_BY.items() if shown.intersection(changed)]
@@ -292,7 +294,7 @@ def run_again(changed: Collection[str] | None = None, within: str | None = None)
         _run_parts(parts)
 
 
-def _is_part_run() -> bool:
+def is_part_run() -> bool:
     """Whether the run that begins is of parts of the page: those in which the widgets stand that changed."""
     context = get_script_run_ctx(suppress_warning=True)
     return context is not None and bool(context.fragment_ids_this_run)
@@ -316,10 +318,13 @@ def wait_until_sent() -> None:
 
 
 def _run_parts(parts: Sequence[str]) -> None:
+    # What changed on a page that was left is heard on the next one, which draws itself whole: parts of the former one
+    # would run in its place.
+    if _page() != st.session_state.get(_DRAWN):
+        return
     try:
         st.rerun(list(parts))
     except StreamlitAPIException as error:
-        # What changed on a page that was left is heard on the next one, which draws itself whole.
         if error.error_id != _UNKNOWN_PART:
             raise
 
@@ -345,8 +350,13 @@ def has_parts(without: Collection[str] | None, absent: Collection[str] = ()) -> 
     Args:
         absent: parts that other pages have and this one has not.
     """
-    st.session_state[_PARTS] = None if without is None else frozenset(without)
-    st.session_state[_ABSENT] = frozenset(absent)
+    parts, drawn = (None, None) if without is None else (frozenset(without), _page())
+    st.session_state.update({_PARTS: parts, _DRAWN: drawn, _ABSENT: frozenset(absent)})
+
+
+def _page() -> str | None:
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.page_script_hash
 
 
 def has_browser() -> bool:
