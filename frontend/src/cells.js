@@ -56,10 +56,7 @@ function tileOf(mark, colors) {
   const { rows, columns, values } = mark, look = [mark.look, mark.top, mark.role, rows, columns, mark.empty, JSON.stringify(mark.stops ?? 0)].join()
   const known = painted.get(values)
   if (known && known.look === look && known.colors === colors) return known
-  const tile = document.createElement("canvas")
-  tile.width = columns
-  tile.height = rows
-  const context = tile.getContext("2d"), pixels = context.createImageData(columns, rows)
+  const { tile, context, pixels } = sheet(columns, rows, mark.passes)
   let masked = false
   for (let i = 0; i < rows * columns; i++) {
     const value = values[i]
@@ -68,8 +65,22 @@ function tileOf(mark, colors) {
     pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
-  const made = { tile, masked, look, colors, data: pixels.data }
-  painted.set(values, made)
+  const made = { tile, masked, look, colors, data: pixels.data, passes: mark.passes }
+  if (!mark.passes) painted.set(values, made)
+  return made
+}
+
+// A canvas of so many pixels, and its empty image. What a move passes through is seen once: making a canvas takes longer
+// than painting it, so one of each size serves all of that.
+const sheets = new Map()
+function sheet(columns, rows, passes) {
+  const size = `${columns},${rows}`, known = passes && sheets.get(size)
+  if (known) return known.pixels.data.fill(0), known
+  const tile = document.createElement("canvas")
+  Object.assign(tile, { width: columns, height: rows })
+  const context = tile.getContext("2d"), made = { tile, context, pixels: context.createImageData(columns, rows) }
+  if (sheets.size > 50) sheets.clear()
+  if (passes) sheets.set(size, made)
   return made
 }
 
@@ -92,10 +103,7 @@ function averaged(made, columns, rows, w, h) {
       }
     }
   }
-  const small = document.createElement("canvas")
-  small.width = wide
-  small.height = tall
-  const context = small.getContext("2d"), pixels = context.createImageData(wide, tall)
+  const { tile: small, context, pixels } = sheet(wide, tall, made.passes)
   for (let at = 0; at < sums.length; at += 4) {
     const alpha = sums[at + 3]
     for (let n = 0; n < 3; n++) pixels.data[at + n] = alpha ? Math.round(sums[at + n] / alpha) : 0

@@ -164,7 +164,7 @@ function glide(panel, cells, from, colors, duration) {
         const before = old.values[i]
         return Number.isFinite(before) && Number.isFinite(value) ? between(before, value) : value
       })
-      return { ...now, ...place, values }
+      return { ...now, ...place, values, passes: true }
     }), colors)
     if (share < 1) panel.gliding = requestAnimationFrame(step)
   }
