@@ -240,6 +240,16 @@ def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
         check_written(open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT}))
 
 
+@pytest.mark.parametrize("page", ["cross_attention", "attribution"])
+def test_a_page_of_the_decoder_alone_says_so_beside_it(page: str) -> None:
+    """Whichever half was looked at before; and who then asks for the encoder is told so again."""
+    model = "read-digits" if page == "attribution" else "translate-t5"
+    app = open_page(page, {"model": model, "side": "encoder", "lang": "en"})
+    assert app.button_group(key="sidebar.side").value == "decoder" and "side" not in app.query_params
+    app.button_group(key="sidebar.side").set_value("encoder").run()
+    assert app.button_group(key="sidebar.side").value == "decoder" and "side" not in app.query_params
+
+
 def test_the_norm_toggle_swaps_the_twins_and_keeps_the_view() -> None:
     app = open_page("attention", {"text": CAT, "layer": "2", "head": "3", "token": "1"})
     app.button_group(key="sidebar.norm_at").set_value("post").run()

@@ -147,22 +147,12 @@ def _bundled(own: str, language: str, model: str, text: str) -> vm.Trace | None:
     return run.at(lm.config.sides[-1])
 
 
-def is_of_decoder(topic: Topic, config: vm.ModelConfig) -> bool:
-    """Whether a page tells of the decoder alone, whichever half was looked at before."""
-    return topic.part == "cross" or (topic.of_words and config.transcribes)
-
-
 def now_on(opened: Opened) -> Now | tuple[Line, ...]:
     """The page at this moment, or why there is none."""
     opening, topic = opened.opening, opened.topic
     frame.follow(opening.pages)
     lm, t = opening.lm, opening.t
     fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
-    last_side = lm.config.sides[-1]
-    if is_of_decoder(topic, lm.config) and fitted.stack(lm.config) != last_side:
-        layer = None if fitted.layer is None else min(fitted.layer, lm.config.depth(last_side) - 1)
-        state.settle(side=last_side, layer=layer, token=None)  # what is clicked from here on is clicked in the decoder
-        fitted = replace(fitted, side=last_side, layer=layer, token=None)
     notes: tuple[Line, ...] = ()
     if opened.picture is not None and not lm.config.transcribes:
         key = opened.picture

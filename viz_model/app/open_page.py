@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from viz_model.app.view import ViewState
 from viz_model.checkpoints import registry
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import byte_size
+from viz_model.island.page import Topic
 from viz_model.texts import Texts
 from viz_model.texts.markdown import literal
 
@@ -42,29 +43,18 @@ class Opening(NamedTuple):
     pages: dict[str, Any]
 
 
-def begin(
-    name: str,
-    choices: Sequence[Choice[Any]],
-    opened_by: Mapping[str, Choice[bool]],
-    needs: Callable[[ModelConfig], bool] | None,
-    prefers: Callable[[ModelConfig], bool],
-    *,
-    is_story: bool = False,
-) -> Opening:
+def begin(topic: Topic, choices: Sequence[Choice[Any]], opened_by: Mapping[str, Choice[bool]]) -> Opening:
     """Open the frame of a page.
 
     Args:
         choices: what a visitor chooses on it.
         opened_by: what in an address opens which of its doors.
-        needs: which models it can show; None where it shows all.
-        prefers: which of these it opens on.
-        is_story: whether the page has its own choice of model and language, and no sidebar.
     """
-    pages = frame.navigation().pages
+    name, pages = topic.name, frame.navigation().pages
     state.has_parts(None)
     address = (runs.offered(), name, choices, opened_by)
     asked = state.begin(runs.names(), *address)
-    view = model_fallback.fitted(asked, name, needs, prefers, lambda models: state.read(models, *address))
+    view = model_fallback.fitted(asked, name, topic.needs, topic.prefers, lambda models: state.read(models, *address))
     if view.model != asked.model:
         st.rerun()  # the navigation, which stands already, is called by what the model reads and gives
     t = Texts.of(view.lang, runs.offered()[view.model])
@@ -72,13 +62,17 @@ def begin(
     taught = lesson_step.opened(name, pages)
     view = state.current()
     lm = _loaded(view, t)
-    example = examples.of(lm, view.lang, is_story)[0]
-    view = state.fit(view, lm.config, example, tuple(lm.tokenizer.languages))
+    last_side = lm.config.sides[-1]
+    if is_of_decoder(topic, lm.config) and view.stack(lm.config) != last_side:
+        layer = None if view.layer is None else min(view.layer, lm.config.depth(last_side) - 1)
+        state.settle(side=last_side, layer=layer, token=None)  # what is clicked from here on is clicked in the decoder
+    example = examples.of(lm, view.lang, topic.is_story)[0]
+    view = state.fit(state.current(), lm.config, example, tuple(lm.tokenizer.languages))
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     reads_pictures = lm.config.reads_pictures
     frame.dress_page(name, is_taught=taught is not None, reads_pictures=reads_pictures)
-    has_sidebar = not is_story or taught is not None
+    has_sidebar = not topic.is_story or taught is not None
     if has_sidebar:
         places = lesson_step.lay_out(reads_pictures) if taught is not None else frame.lay_out(t, reads_pictures)
         with places.settings:
@@ -90,6 +84,11 @@ def begin(
             share.whole(t)
     frame.notices(t)
     return Opening(view, lm, t, example, taught, places, slots, pages)
+
+
+def is_of_decoder(topic: Topic, config: ModelConfig) -> bool:
+    """Whether a page tells of the decoder alone, whichever half was looked at before."""
+    return topic.part == "cross" or (topic.of_words and config.transcribes)
 
 
 def _loading(model: str, t: Texts) -> str:

@@ -36,7 +36,8 @@ from viz_model.app import page as app_page
 from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
 from viz_model.app.lessons import step as lesson_step
-from viz_model.app.now import Now, Opened, is_of_decoder, look_at, now_on, token_of
+from viz_model.app.now import Now, Opened, look_at, now_on, token_of
+from viz_model.app.open_page import is_of_decoder
 from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.config import Side
@@ -58,7 +59,7 @@ def show(topic: Topic) -> None:
     if topic.is_story:
         _lead_first(topic)
     island.begin()
-    opening = open_page.begin(topic.name, *declared(topic), topic.needs, topic.prefers, is_story=topic.is_story)
+    opening = open_page.begin(topic, *declared(topic))
     lm, taught = opening.lm, opening.taught
     picture = None
     if lm.config.reads_pictures:
