@@ -10,7 +10,7 @@ from typing import Any
 import app_driver
 import pytest
 from app_driver import ISLAND, PAGES, answer, boxes, check_page, heading, messages, offer, open_page, said, shown_of
-from doors import island_of
+from doors import all_open, island_of
 from streamlit.testing.v1 import AppTest
 from tiers import crossed, turns
 from tiny_models import describe, language_model, mixed, other_blocks, tiny_config
@@ -238,6 +238,14 @@ def test_a_model_is_lent_to_a_page_and_the_former_comes_back_as_it_was(monkeypat
 def test_numbers_are_written_in_one_way(page: str, model: str) -> None:
     for language in ("en", "zh"):
         check_written(open_page(page, {"model": model, "lang": language, "text": "" if model == "digits-vit" else CAT}))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", PAGES)
+def test_every_part_of_a_page_opens_for_models_that_read_pictures(page: str) -> None:
+    """What a page has of a text is not there, or told of the picture."""
+    for model in ("read-digits", "digits-vit"):
+        assert not open_page(page, {"model": model, "lang": "en", **all_open(page)}).exception
 
 
 @pytest.mark.parametrize("page", ["cross_attention", "attribution"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +13,7 @@ from torch import Tensor
 from viz_model.claims import Claim, Verdict
 from viz_model.runs import measures
 from viz_model.runs.edits import Edit
-from viz_model.runs.record import record
+from viz_model.runs.record import again
 from viz_model.runs.trace import Trace
 
 
@@ -26,19 +25,7 @@ def rerun(plain: Trace, edits: Sequence[Edit], vectors: Mapping[Edit, Tensor] | 
     """
     if plain.edits or plain.visible:
         raise ValueError("edits: an experiment starts from a run as the model makes it")
-    run = record(
-        plain.model,
-        plain.tokenizer,
-        plain.ids,
-        plain.target_ids,
-        picture=None if plain.picture is None else plain.picture.numpy(),
-        segments=plain.segments,
-        edits=edits,
-        vectors=vectors,
-        text=plain.text,
-        target=plain.target,
-    )
-    return dataclasses.replace(run, side=plain.side)
+    return again(plain, edits=edits, vectors=vectors)
 
 
 UNCHANGED = 0.0005

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -136,6 +137,21 @@ def bytes_kept(config: ModelConfig, lengths: Mapping[Side, int]) -> int:
             keys = lengths["encoder"] if ".cross." in name else None
             floats += math.prod(site.shape(lengths[side], keys))
     return 4 * floats
+
+
+def again(trace: Trace, model: Transformer | None = None, **changes: Any) -> Trace:
+    """What a run read, read once more and seen from the same stack: by another ``model``, or with ``changes`` of what
+    :func:`record` is given.
+    """
+    given: dict[str, Any] = {
+        "ids": trace.ids,
+        "target_ids": trace.target_ids,
+        "picture": None if trace.picture is None else trace.picture.numpy(),
+        "segments": trace.segments,
+        "text": trace.text,
+        "target": trace.target,
+    }
+    return replace(record(model or trace.model, trace.tokenizer, **given | changes), side=trace.side)
 
 
 def _check_ids(ids: Sequence[int], config: ModelConfig, side: Side) -> int:

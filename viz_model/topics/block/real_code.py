@@ -18,7 +18,7 @@ from viz_model.measures import stream
 from viz_model.model import ops, sites
 from viz_model.model.transformer import Transformer
 from viz_model.runs.edits import ValueEdit
-from viz_model.runs.record import record
+from viz_model.runs.record import again
 from viz_model.runs.trace import Trace
 from viz_model.values.leaves import Weight
 
@@ -186,8 +186,7 @@ def fresh(trace: Trace, layer: int, seed: int = 0) -> dict[str, Fresh] | None:
 
 
 def _fresh(model: Transformer, trace: Trace, layer: int) -> Fresh:
-    run = record(model, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments)
-    run = run if trace.side is None else run.at(trace.side)
+    run = again(trace, model)
     logits = float(run["logits"].std()) if "logits" in run else None
     std = float(model.get_parameter(drawn(trace, layer).name).std())
     return Fresh(std, np.median(stream.stream_lengths(run), axis=-1), logits)
@@ -277,5 +276,4 @@ def dropped(trace: Trace, places: Collection[Place], rate: float, seed: int) -> 
     names = (name for name in sites.table(trace.config) if name.endswith(ends))
     kept = Kept()
     drops = [Drop(name=name, rate=rate, seed=seed, kept=kept) for name in names]
-    run = record(trace.model, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments, edits=drops)
-    return run if trace.side is None else run.at(trace.side), kept
+    return again(trace, edits=drops), kept

@@ -68,10 +68,12 @@ def shuffled(trace: Trace) -> Shuffled | None:
     if length < 2 or is_alike(trace):
         return None
     both_orders = torch.tensor([ids, [ids[i] for i in order]])  # [2, T]
-    rows = trace.model.embed(both_orders)  # [2, T, D]
+    pixels = None if trace.picture is None else trace.picture.expand(2, *trace.picture.shape)
+    own = pixels if trace.config.input_of(stack.side).is_picture else None
+    rows = trace.model.embed(both_orders, pixels=own, side=stack.side)  # [2, T, D]
     source = None
     if len(trace.config.sides) > 1 and stack.side == "decoder":
-        source = trace.model.encode(torch.tensor([trace.ids, trace.ids]))
+        source = trace.model.encode(torch.tensor([trace.ids, trace.ids]), pixels=pixels)
 
     def change(stack: Stack, mask: Tensor) -> float:
         first, second = stack(rows, ids=both_orders, visible=mask, source=source)

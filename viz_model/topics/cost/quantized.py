@@ -18,7 +18,7 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.model import stored
 from viz_model.model.transformer import Transformer
-from viz_model.runs.record import record
+from viz_model.runs.record import again
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import table
 
@@ -107,8 +107,7 @@ def with_weights(trace: Trace, weights: dict[str, Tensor]) -> Trace:
     model.load_state_dict({**trace.model.state_dict(), **weights}, strict=False)
     for name, weight in weights.items():
         model.get_parameter(name).data.copy_(weight)
-    model = model.eval().requires_grad_(False)
-    return record(model, trace.tokenizer, trace.ids, trace.target_ids).at(trace.stack.side)
+    return again(trace, model.eval().requires_grad_(False))
 
 
 def stream(trace: Trace) -> list[Tensor]:

@@ -23,8 +23,10 @@ def n_target(look: Look) -> int:
 
 
 def has(look: Look) -> bool:
-    """Whether there is an encoder–decoder of the same layers: none holds a state, a narrow vector, a gate or a sink."""
-    return look.config.attends and not look.config.attention_sink
+    """Whether two texts can be read by one stack or two of the same layers: none holds a state, a narrow vector, a gate
+    or a sink, and a picture is no text.
+    """
+    return look.config.attends and not (look.config.attention_sink or look.config.reads_pictures)
 
 
 def choose(look: Look) -> Chooser:

@@ -20,7 +20,7 @@ from viz_model.measures.stream import stream_sites
 from viz_model.model.norms import Norm
 from viz_model.model.ops import mean_similarity
 from viz_model.model.transformer import Transformer
-from viz_model.runs.record import record
+from viz_model.runs.record import again
 from viz_model.runs.trace import Trace
 
 
@@ -98,8 +98,7 @@ def untrained(trace: Trace, seed: int = 0) -> Readings:
     Its weights are drawn from ``seed``, as training draws them.
     """
     fresh = _drawn(trace.config, seed)
-    run = record(fresh, trace.tokenizer, trace.ids, trace.target_ids, segments=trace.segments, visible=trace.visible)
-    return readings(run.at(trace.stack.side))
+    return readings(again(trace, fresh, visible=trace.visible))
 
 
 @functools.lru_cache(maxsize=2)  # each sentence asks for the same twins

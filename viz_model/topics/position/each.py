@@ -18,7 +18,7 @@ from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.model.transformer import Transformer
-from viz_model.runs.record import record
+from viz_model.runs.record import again
 from viz_model.runs.trace import Trace
 from viz_model.topics.position import schemes
 
@@ -39,7 +39,7 @@ def with_scheme(trace: Trace, scheme: Position, *, first: bool = False) -> Trace
         model = Transformer(config)
     weights = {name: weight for name, weight in trace.model.state_dict().items() if "position" not in name}
     model.load_state_dict(weights, strict=False)
-    return record(model.eval().requires_grad_(False), trace.tokenizer, trace.ids, trace.target_ids).at(trace.stack.side)
+    return again(trace, model.eval().requires_grad_(False))
 
 
 class Adds(NamedTuple):

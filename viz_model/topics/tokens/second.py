@@ -64,8 +64,8 @@ def vocabulary(name: str) -> Tokenizer:
 
 
 def has_text(look: Look) -> bool:
-    """Whether the model has a vocabulary: where ids are typed there is nothing to be cut."""
-    return not isinstance(look.trace.tokenizer, IdTokenizer)
+    """Whether the model cuts texts: where ids are typed, or a picture is drawn, there is nothing to be cut."""
+    return not (isinstance(look.trace.tokenizer, IdTokenizer) or look.config.reads_pictures)
 
 
 def text(look: Look) -> str:
