@@ -62,7 +62,7 @@ def fresh_configs() -> list[ModelConfig]:
         changes = choices if n % 4 in (0, 3) else {alone: choices[alone]}
         changes |= {"qk_norm": norm_at == "pre", "embedding_norm": kind == "encoder"}
         found.append(tiny_config(norm_at, **_of_kind(kind), **changes))
-    return [*found, *_per_layer()]
+    return [*found, *layered_configs()]
 
 
 def _of_kind(kind: config.Kind) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _of_kind(kind: config.Kind) -> dict[str, Any]:
     return {"kind": kind, **own.get(kind, {})}
 
 
-def _per_layer() -> list[ModelConfig]:
+def layered_configs() -> list[ModelConfig]:
     """Layers that differ, with heads that share their keys: keys that turn in their own way, gates of keys alone."""
     own, forgetting, grouped = schemes.ExtrapolatedConfig(), schemes.ForgettingConfig(), fresh_norms.GroupedConfig()
     deep, refined = fresh_feedforwards.DeepConfig(), fresh_feedforwards.RefinedConfig()

@@ -7,6 +7,7 @@ import pkgutil
 import re
 from dataclasses import replace
 
+import fresh_variants
 import islands
 import pytest
 from bundled_models import example
@@ -40,9 +41,21 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "run"), CASES)
 def test_a_page_is_whole(name: str, run: str) -> None:
-    whole, topic = run_of(run), importlib.import_module(f"viz_model.topics.{name}").TOPIC
+    check_page(name, run_of(run), RUNS.index(run))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_whole_of_parts_that_the_package_does_not_have(name: str) -> None:
+    with fresh_variants.installed():
+        for n, config in enumerate(fresh_variants.layered_configs()):
+            check_page(name, run_both(language_model(replace(config, n_vocab=8192, n_context=32))), n)
+
+
+def check_page(name: str, whole: vm.Trace, turn: int) -> None:
+    topic = importlib.import_module(f"viz_model.topics.{name}").TOPIC
     sides = whole.config.sides[::-1]
-    for n, side in enumerate(sides, NAMES.index(name) + RUNS.index(run)):
+    for n, side in enumerate(sides, NAMES.index(name) + turn):
         lang = list(LANGUAGES)[n % len(LANGUAGES)]
         trace = whole.at(sides[0] if topic.part == "cross" else side)
         page = topic.page(trace.config)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from app_driver import open_page, said
-from tiny_models import describe, few, language_model, run_both, without_a_part
+from tiny_models import describe, few, language_model, run_both, tiny_config, without_a_part
 
 import viz_model as vm
 from viz_model.config import ModelConfig, Side
@@ -178,6 +178,12 @@ def test_any_pair_on_any_kind_of_model(n: int) -> None:
         message(PAGE, look, Arrays())
     if BUGS[bug].shown == "matrix":
         assert len(islands.pictures(PAGE, after)) >= 2 > len(islands.pictures(PAGE, before))
+
+
+def test_of_layers_that_differ_the_selected_one_is_named() -> None:
+    config = dataclasses.replace(tiny_config(windows=(3, 0)), n_vocab=8192, n_context=32)
+    look = looking(run_both(language_model(config), 9), "causal", "A", layer=1)
+    assert "blocks.1.attn" in islands.told(PAGE, look) and "blocks.0" not in islands.told(PAGE, look)
 
 
 def test_the_first_answer_counts() -> None:

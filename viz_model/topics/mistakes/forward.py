@@ -158,8 +158,8 @@ class View:
     @property
     def numbers(self) -> dict[str, Any]:
         """The layer and the head that are looked at, for words."""
-        counts = {"layer": self.there.n_layers, "head": self.there.n_heads}
-        return {axis: self.by(axis, np.arange(n), "whole") for axis, n in counts.items()}
+        counts = {"layer": self.there.layers, "head": range(self.there.n_heads)}
+        return {axis: self.by(axis, np.array(held), "whole") for axis, held in counts.items()}
 
     def of_output(self, values: np.ndarray, write: str = "") -> Any:
         """A table of values [T, …] of the output's positions."""

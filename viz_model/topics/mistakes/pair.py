@@ -114,7 +114,11 @@ def _others(look: Look) -> Iterator[tuple[Where, Look]]:
     """Where else a bug may be computed: in the other stack, here on an example, or in a bundled model."""
 
     def at(trace: Trace | None, *key: str) -> Look | None:
-        return None if trace is None else look.once(lambda look: Look.at(trace, look.t, look.topic), ("there", *key))
+        if trace is None:
+            return None
+        there = look.once(lambda look: Look.at(trace, look.t, look.topic), ("there", *key))
+        layer = min(look.layer, there.n_layers - 1)
+        return there if layer in there.layers else look.once(lambda look: there.of_layer(layer), ("there", layer, *key))
 
     for side in look.config.sides:
         if side != look.trace.stack.side and (there := at(look.trace.at(side), side)):

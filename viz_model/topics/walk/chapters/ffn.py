@@ -20,7 +20,7 @@ def chapter(run: Run) -> Chapter:
     if count and f"{at}act" in run.trace:
         act = run.trace[f"{at}act"].numpy()
         is_relu, active = bool((act >= 0).all()), run.by("token", (act > 0).sum(-1).astype(np.int32), "whole")
-        function = getattr(config.layer(run.trace.stack.side, look.layer).ffn, "activation", "other")
+        function = config.layer(run.trace.stack.side, look.layer).ffn.activation or "other"
         named = {"token": run.named(), "activation": look.t(f"block.activation_{function}")}
         kind = "_gated" if f"{at}gate_act" in run.trace else "" if is_relu else "_smooth"
         beats.append(run.says(f"ffn_1{kind}", n=f"{count:,}", **named))
