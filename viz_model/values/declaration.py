@@ -251,6 +251,8 @@ class Scope:
     def index(self, axis: str, letter: str | None = None, *, stack: str | None = None) -> Index:
         """A letter that counts along an axis; ``stack`` is whose positions it counts, by default this one's."""
         axis = self.names.get(axis, axis)
+        if letter is None and axis not in LETTER:
+            raise ValueError(f"axis {axis!r} has no letter of its own: say which, as in index({axis!r}, 'p')")
         return Index(letter or LETTER[axis], axis, self.sizes.get(axis), self.stack if stack is None else stack)
 
     def size(self, axis: str) -> Setting:
