@@ -59,6 +59,16 @@ SENTENCES = (
     "。。。。。。",
     "the little cat sat on the mat and looked at the big dog because it was so very happy and so was the bird",
 )
+WAYS: tuple[dict[str, str], ...] = (
+    *({},) * 4,
+    {"also": "Once upon a time"},
+    {"edits": "no-mask"},
+    {"beside": "twin"},
+    {"side": "encoder"},
+    {"apart": "1", "trials": "1"},
+    {"view": "present"},
+)
+"""How else a visit may begin: a text or model beside the first, without a mask, with all doors open, by a projector."""
 OWN = [Texts(language)("common.lent", model="\0", former="\0").split("\0")[0].rstrip("` ") for language in LANGUAGES]
 """What begins a paragraph that tells of the visitor's own way: a friend who comes by the address has none."""
 UNDO = [Texts(language)("common.sketch_undo") for language in LANGUAGES]
@@ -296,7 +306,7 @@ class Monkey:
         draw = self.random
         query = {"model": draw.choice(NAMES), "lang": draw.choice(list(LANGUAGES)), "text": draw.choice(SENTENCES)}
         page = draw.choice(PAGES if self.goes else ISLANDS)
-        query |= {"chapter": "write"} if page == FIRST else {}
+        query |= {"chapter": "write"} if page == FIRST else draw.choice(WAYS)
         address = f"/{'' if page == FIRST else page}?{urlencode(query)}"
         self.screen.open(self.url + address)
         self.screen.rest()
