@@ -177,7 +177,8 @@ def observe_run(
     """The run of any model of ``transformers`` on a text, as the model itself computes it: observed, not recomputed.
 
     For classes that :func:`viz_model.load` does not know. The model must be able to say its attention: load it with
-    ``attn_implementation="eager"``. What it reports in another shape than :func:`viz_model.observe` takes is left out.
+    ``attn_implementation="eager"``. What it reports in another shape than :func:`viz_model.observe` takes is left out,
+    and so are logits of classes.
 
     Args:
         model: called with ``input_ids`` [1, T], ``output_attentions`` and ``output_hidden_states``.
@@ -212,7 +213,8 @@ def observe_run(
             hook.remove()
     n = len(ids if reads is None else reads)
     logits = said.get("logits")
-    logits = logits if isinstance(logits, Tensor) and logits.dim() == 3 and logits.shape[1] == n else None
+    is_fit = isinstance(logits, Tensor) and logits.dim() == 3 and logits.shape[1] == n
+    logits = None if not is_fit or _names_classes(model, logits) else logits
     first = "" if reads is None else "encoder_"
     maps, states = _fitting(said, first, len(ids))
     decoder_maps, decoder_states = ((), ()) if reads is None else _fitting(said, "decoder_", n)
@@ -231,8 +233,22 @@ def observe_run(
         cross_attentions=across if len(across) == len(decoder_maps) else (),
         tokenizer=None if tokenizer is None else Reader(tokenizer, 0 if logits is None else logits.shape[-1]),
         is_last_normed=any(isinstance(one, Tensor) and one.data_ptr() in ends for one in normed),
+        is_causal=_writes(model) if logits is not None and (n == 1 or not maps) else None,
         name=name,
     )
+
+
+def _names_classes(model: nn.Module, logits: Tensor) -> bool:
+    """Whether its logits are of classes, one for each token, and of no vocabulary."""
+    is_as_wide = logits.shape[-1] == getattr(getattr(model, "config", None), "num_labels", None)
+    asked = getattr(model, "get_output_embeddings", None)
+    return is_as_wide and asked is not None and asked() is None
+
+
+def _writes(model: nn.Module) -> bool | None:
+    """Whether its logits are of the next token, where its class says so: attention that shows it may be missing."""
+    asked = getattr(model, "can_generate", None)
+    return None if asked is None else bool(asked())
 
 
 def _is_pair(model: nn.Module) -> bool:
@@ -274,11 +290,10 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
             output_hidden_states=True,
             return_dict=True,
         )
-    except (TypeError, NotImplementedError) as error:  # another way of calling it
-        raise ValueError(
-            f"{type(model).__name__}: it does not run as a model of transformers does ({error}); "
-            "hand what it computes to vm.observe"
-        ) from None
+    except (TypeError, NotImplementedError, AttributeError) as error:  # another way of calling it
+        takes = getattr(model, "main_input_name", "input_ids")
+        why = f"reads {takes}, no tokens" if takes != "input_ids" else f"does not run on tokens alone ({error})"
+        raise ValueError(f"{type(model).__name__}: it {why}; hand what it computes to vm.observe") from None
     finally:
         model.train(was)
 
