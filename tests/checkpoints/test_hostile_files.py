@@ -112,6 +112,17 @@ def test_a_pipe_or_a_device_is_not_waited_for(folder: Path, name: str) -> None:
         vm.load(folder / "a.gguf")
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "pytorch_model.bin", "a.gguf"])
+def test_what_git_has_not_fetched(folder: Path, name: str) -> None:
+    if name == "pytorch_model.bin":
+        (folder / "model.safetensors").unlink()
+        put(folder, name, b"abc")
+        refused(folder, name, "damaged, or not as PyTorch saves tensors")
+    put(folder, name, b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    with pytest.raises(ModelError, match=f"{name}: Git has only a pointer to .* git lfs pull"):
+        vm.load(folder / name if name == "a.gguf" else folder)
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_links_that_lead_nowhere_or_elsewhere(folder: Path, name: str) -> None:
     # Links as such are fine: the hub's own cache is made of them, and so is this folder.
