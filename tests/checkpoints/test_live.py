@@ -109,6 +109,7 @@ def holding(**held: Any) -> nn.Module:
         ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
+        (nn.Linear(2, 2, device="meta"), {"config": {}}, "Linear: 'weight' is on the device meta"),
         (holding(config=transformers.MPNetConfig()), {}, "Linear/config.json: model_type: 'mpnet' .*vm.observe_model"),
     ],
 )
@@ -345,6 +346,7 @@ def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"dtype": "int8"}, "dtype: expected auto, float32, bfloat16, float16, got 'int8'"),
         ({"device": "cuda:99"}, "device: 'cuda:99' is not here"),
+        ({"device": "meta"}, "device: 'meta' is not here"),
         ({"threads": 0}, "threads: expected a whole number of at least 1, got '0'"),
     ],
 )

@@ -64,6 +64,8 @@ def from_memory(
                 "of a checkpoint of a training, hand over the part that holds the model's"
             )
         tensors = _without_wrapper(tensors)
+    if (empty := next((key for key, tensor in tensors.items() if tensor.is_meta), None)) is not None:
+        raise ModelError(f"{name}: {empty!r:.80} is on the device meta, without numbers; load all of the model first")
     archive = StateArchive(tensors)
     if where.device is None:
         where = replace(where, device=next((tensor.device for tensor in tensors.values()), None))
