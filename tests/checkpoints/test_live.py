@@ -118,6 +118,25 @@ def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> N
         vm.load(source, **more)
 
 
+def gelu(model: Any) -> None:
+    model.base_model.layers[0].mlp.act_fn = nn.GELU()
+
+
+def nearer(model: Any) -> None:
+    model.config.rms_norm_eps = 0.1
+
+
+def steered(model: Any) -> None:
+    model.base_model.layers[0].register_forward_hook(lambda module, given, out: 2 * out)
+
+
+@pytest.mark.parametrize("change", [gelu, nearer, steered])
+def test_what_was_changed_in_memory_is_refused(change: Callable[[Any], None]) -> None:
+    change(model := Reference("LlamaForCausalLM").build())
+    with pytest.raises(ModelError, match=r"its own run says something else .* of the largest of its logits: parts"):
+        vm.load(model)
+
+
 @pytest.mark.parametrize("made", ["LlamaForCausalLM", "GPTNeoXForCausalLM", "MixtralForCausalLM", "BertModel"])
 def test_a_state_dict_and_its_config(made: str) -> None:
     model = Reference(made).build()

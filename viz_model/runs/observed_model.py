@@ -129,7 +129,7 @@ class ObservedModel(LanguageModel):
         with torch.inference_mode():
             # Some begin with the token that ends.
             while len(reads) <= min(most, self.config.n_context) and not (reads[1:] and reads[-1] in ends):
-                reads.append(int(_said(source, ids, reads)["logits"][0, -1].argmax()))
+                reads.append(int(reported(source, ids, reads)["logits"][0, -1].argmax()))
         return self.tokenizer.decode([id for id in reads[1:] if id not in ends])
 
     def decoder(self, *args: Any, **kwargs: Any) -> Any:
@@ -207,7 +207,7 @@ def observe_run(
     hooks = [one.register_forward_hook(lambda _module, _given, out: normed.append(out)) for one in norms]
     try:
         with torch.inference_mode():
-            said = _said(model, ids, reads)
+            said = reported(model, ids, reads)
     finally:
         for hook in hooks:
             hook.remove()
@@ -278,7 +278,12 @@ def _reads(model: nn.Module, target: str | Sequence[int] | None, tokenizer: Any)
     return [start, *(tokenizer(text_target=target, add_special_tokens=False)["input_ids"] if target else ())]
 
 
-def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
+def reported(model: nn.Module, ids: list[int], reads: list[int] | None, *, attention: bool = True) -> Any:
+    """What a model of ``transformers`` returns of T ids, and of those that its decoder reads, where it has one.
+
+    Raises:
+        ValueError: it is called in another way.
+    """
     device = next(model.parameters()).device
     given = {"input_ids": ids} if reads is None else {"input_ids": ids, "decoder_input_ids": reads}
     was = model.training
@@ -286,7 +291,7 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
     try:
         return model(
             **{key: torch.tensor([one], device=device) for key, one in given.items()},
-            output_attentions=True,
+            output_attentions=attention,
             output_hidden_states=True,
             return_dict=True,
         )
