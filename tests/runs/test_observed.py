@@ -193,6 +193,9 @@ def test_logits_are_of_the_next_token_or_of_the_same_place_or_of_classes() -> No
         for ids in ([5, 6, 7], [5]):
             assert vm.observe_run(small(name), ids).config.kind == kind, (name, ids)
     assert "logits" not in vm.observe_run(small("BertForTokenClassification"), [5, 6, 7])
+    (fused := small("PersimmonForCausalLM")).set_attn_implementation("sdpa")
+    with pytest.warns(UserWarning, match="with 'sdpa' it says no attention; load it with attn_implementation"):
+        vm.observe_run(fused, [5, 6, 7])
     with pytest.raises(ValueError, match="ViTModel: it reads pixel_values, no tokens; hand what"):
         vm.observe_run(small("ViTModel"), [5, 6, 7])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -221,6 +222,11 @@ def observe_run(
     across = () if reads is None else _maps(said.get("cross_attentions"), (n, len(ids)))
     if not (maps or states or decoder_maps or decoder_states or logits is not None):
         raise ValueError(f"{name}: it reports no attention, no hidden states and no logits of the shape of its tokens")
+    kind = getattr(getattr(model, "config", None), "_attn_implementation", None) or "eager"
+    if not (maps or decoder_maps or across) and kind != "eager":
+        warnings.warn(
+            f'{name}: loaded with {kind!r} it says no attention; load it with attn_implementation="eager"', stacklevel=2
+        )
     ends = {each[-1].data_ptr() for each in (states, decoder_states) if each}
     return observe(
         ids,
