@@ -222,11 +222,8 @@ def observe_run(
     across = () if reads is None else _maps(said.get("cross_attentions"), (n, len(ids)))
     if not (maps or states or decoder_maps or decoder_states or logits is not None):
         raise ValueError(f"{name}: it reports no attention, no hidden states and no logits of the shape of its tokens")
-    kind = getattr(getattr(model, "config", None), "_attn_implementation", None) or "eager"
-    if not (maps or decoder_maps or across) and kind != "eager":
-        warnings.warn(
-            f'{name}: loaded with {kind!r} it says no attention; load it with attn_implementation="eager"', stacklevel=2
-        )
+    if not (maps or decoder_maps or across):
+        _warn_of_no_attention(model, said, name)
     ends = {each[-1].data_ptr() for each in (states, decoder_states) if each}
     return observe(
         ids,
@@ -242,6 +239,18 @@ def observe_run(
         is_causal=_writes(model) if logits is not None and (n == 1 or not maps) else None,
         name=name,
     )
+
+
+def _warn_of_no_attention(model: nn.Module, said: Any, name: str) -> None:
+    """Where a model has attention that cannot be shown, why."""
+    kind = getattr(getattr(model, "config", None), "_attn_implementation", None) or "eager"
+    given = [one for key, found in said.items() if "attentions" in key for one in found or () if one is not None]
+    if given:
+        what = "no map of weights between its tokens, of as many heads in every layer"
+        warnings.warn(f"{name}: the attention that it reports is left out: it is {what}", stacklevel=3)
+    elif kind != "eager":
+        how = 'load it with attn_implementation="eager"'
+        warnings.warn(f"{name}: loaded with {kind!r} it says no attention; {how}", stacklevel=3)
 
 
 def _names_classes(model: nn.Module, logits: Tensor) -> bool:
