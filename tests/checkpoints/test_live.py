@@ -137,6 +137,8 @@ def test_a_state_dict_and_its_config(made: str) -> None:
     model = Reference(made).build()
     first = vm.load(nn.DataParallel(model))
     assert first.name == made
+    with pytest.raises(ModelError, match=r"Sequential: a class of your own; hand over the model .*, \.0"):
+        vm.load(nn.Sequential(model))
     plain = model.config.to_dict() | {"architectures": [made]} if made.startswith("Llama") else model.config
     for prefix, config in (("", plain), ("net.model.", model.config), ("module._orig_mod.", model.config)):
         tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}

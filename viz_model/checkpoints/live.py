@@ -45,6 +45,10 @@ def from_memory(
     """
     if isinstance(source, nn.Module):
         source = _within(source)
+        if (held := _held(source)) is not None:
+            raise ModelError(
+                f"{type(source).__name__}: a class of your own; hand over the model of transformers in it, .{held}"
+            )
         config = getattr(source, "config", None) if config is None else config
         if config is None:
             raise ModelError(
@@ -73,7 +77,7 @@ def from_memory(
         empty := next((key for key, tensor in tensors.items() if isinstance(tensor, Tensor) and tensor.is_meta), None)
     ) is not None:
         raise ModelError(f"{name}: {empty!r:.80} is on the device meta, without numbers; load all of the model first")
-    archive = StateArchive(tensors)
+    archive = StateArchive(tensors, Path(name))
     if where.device is None:
         where = replace(where, device=next((tensor.device for tensor in tensors.values()), None))
     folder = Path(name)
@@ -87,7 +91,7 @@ def from_memory(
     except ModelError:
         if isinstance(source, nn.Module) or (named := _as_in_files(tensors, config)) is None:
             raise
-        archive = StateArchive(named)
+        archive = StateArchive(named, Path(name))
         model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
     if read.reads_pictures:
@@ -148,6 +152,13 @@ def _within(model: nn.Module) -> nn.Module:
             break
         model = inner
     return model
+
+
+def _held(model: nn.Module) -> str | None:
+    """Where a class of somebody's own has a model of transformers; its own ``forward`` may do more with it."""
+    if hasattr(model, "base_model_prefix"):
+        return None
+    return next((name for name, part in model.named_modules() if hasattr(part, "base_model_prefix")), None)
 
 
 def _without_wrapper(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
