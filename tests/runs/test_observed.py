@@ -175,7 +175,7 @@ def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
         with pytest.warns(UserWarning, match="the attention that it reports is left out: it is no map"):
             seen = vm.observe_run(model, [1, 2, 3])
         assert seen.sites == ("tokens.ids", "logits", "probs")
-    with pytest.raises(ValueError, match=r"Linear: it does not run on tokens alone .* vm.observe"):
+    with pytest.raises(ValueError, match=r"Linear: it does not run on these tokens alone .* vm.observe"):
         vm.observe_model(torch.nn.Linear(2, 2))
     assert vm.observe_model(Scores()).config.n_context == 512
 

@@ -297,7 +297,7 @@ def reported(model: nn.Module, ids: list[int], reads: list[int] | None, *, atten
     """What a model of ``transformers`` returns of T ids, and of those that its decoder reads, where it has one.
 
     Raises:
-        ValueError: it is called in another way.
+        ValueError: it is called in another way, or does not take so many tokens.
     """
     device = next(model.parameters()).device
     given = {"input_ids": ids} if reads is None else {"input_ids": ids, "decoder_input_ids": reads}
@@ -310,9 +310,12 @@ def reported(model: nn.Module, ids: list[int], reads: list[int] | None, *, atten
             output_hidden_states=True,
             return_dict=True,
         )
-    except (TypeError, NotImplementedError, AttributeError) as error:  # another way of calling it
+    except torch.OutOfMemoryError:
+        raise
+    except (TypeError, AttributeError, IndexError, RuntimeError) as error:  # another way of calling it, other lengths
         takes = getattr(model, "main_input_name", "input_ids")
-        why = f"reads {takes}, no tokens" if takes != "input_ids" else f"does not run on tokens alone ({error})"
+        said = " ".join(str(error).split())[:200]
+        why = f"reads {takes}, no tokens" if takes != "input_ids" else f"does not run on these tokens alone ({said})"
         raise ValueError(f"{type(model).__name__}: it {why}; hand what it computes to vm.observe") from None
     finally:
         model.train(was)
