@@ -147,45 +147,21 @@ def test_what_needs_weights_says_that_there_are_none() -> None:
     assert vm.show(states).scene.id == "overview.observed"
 
 
-class Uneven(torch.nn.Module):
-    """Reports more heads in its second layer than in its first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = torch.nn.Embedding(9, 4)
-
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
-        n = input_ids.shape[1]
-        return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
-
-
-class Scores(Uneven):
-    """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
-
-    config = transformers.PreTrainedConfig(**dict[str, Any](max_position_embeddings=-1, pad_token_id=0))
-
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
-        assert (input_ids > 0).all()
-        maps = [torch.randn(1, 2, *input_ids.shape[1:], input_ids.shape[1]) - 1] * 2
-        return {"logits": self.table(input_ids), "attentions": maps}
-
-
-def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
-    for model in (Uneven(), Scores()):
-        with pytest.warns(UserWarning, match="the attention that it reports is left out: it is no map"):
-            seen = vm.observe_run(model, [1, 2, 3])
-        assert seen.sites == ("tokens.ids", "logits", "probs")
-    with pytest.raises(ValueError, match=r"Linear: it does not run on these tokens alone .* vm.observe"):
-        vm.observe_model(torch.nn.Linear(2, 2))
-    assert vm.observe_model(Scores()).config.n_context == 512
-
-
-def small(name: str) -> Any:
+def small(name: str, **more: int) -> Any:
     sizes = {"vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
     cls: Any = getattr(transformers, name)
     torch.manual_seed(0)
-    config = cls.config_class(**sizes, intermediate_size=40)
+    config = cls.config_class(**sizes, intermediate_size=40, embedding_size=32, **more)
     return cls._from_config(config, attn_implementation="eager").eval()
+
+
+def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
+    with pytest.warns(UserWarning, match="the attention that it reports is left out: it is no map"):
+        seen = vm.observe_run(small("SqueezeBertForMaskedLM"), [1, 2, 3])  # it reports scores in the place of weights
+    assert "logits" in seen and not [name for name in seen.sites if "pattern" in name]
+    with pytest.raises(ValueError, match=r"Linear: it does not run on these tokens alone .* vm.observe"):
+        vm.observe_model(torch.nn.Linear(2, 2))
+    assert vm.observe_model(small("XLNetLMHeadModel", d_head=8)).config.n_context == 512  # it says −1: no end
 
 
 def test_logits_are_of_the_next_token_or_of_the_same_place_or_of_classes() -> None:

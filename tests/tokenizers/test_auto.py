@@ -104,19 +104,6 @@ def test_a_class_builds_its_steps(n: int, kind: str, name: str | None, model_typ
     compared(folder, 20, [])
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "roberta"])
-@pytest.mark.parametrize("name", ["GPT2Tokenizer", "RobertaTokenizer"])
-def test_files_older_than_a_description(kind: str, name: str, tmp_path: Path) -> None:
-    mask = {"__type": "AddedToken", "content": "<mask>", "lstrip": True}
-    folder = folder_of(tmp_path, kind, {"tokenizer_class": name, "mask_token": mask if kind == "roberta" else None})
-    plain = json.loads((folder / "tokenizer.json").read_text())
-    (folder / "tokenizer.json").unlink()
-    added = {entry["content"]: entry["id"] for entry in plain["added_tokens"]}
-    (folder / "vocab.json").write_text(json.dumps(plain["model"]["vocab"] | added))
-    (folder / "merges.txt").write_text("\n".join(map(" ".join, plain["model"]["merges"])))
-    compared(folder, 50, [])
-
-
 @pytest.mark.parametrize("kind", NAMED)
 def test_added_tokens_of_a_table(kind: str, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, kind, {})
