@@ -209,9 +209,8 @@ def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
 def test_pages_show_what_an_observed_model_reports_and_others_say_why_not(language: str, model: str) -> None:
     run = observed(model).trace("A cat, 猫")
     is_decoder = run.config.kind == "decoder"
-    said_at = "next_token" if is_decoder else "masked_token"
     drawn = {"overview": "overview.observed", "attention": "attention.grid"}
-    drawn |= {"tokens": "tokens.apart", "next_token": f"{said_at}.choice"}
+    drawn |= {"tokens": "tokens.apart", "next_token": f"{'next' if is_decoder else 'masked'}_token.choice"}
     assert vm.plot.next_tokens(run).data.marked is None
     mark, otherwise = {"en": ("Observed, not", "runs are observed"), "zh": ("只是观察", "只能观察")}[language]
     in_place = {"en": ["which it can see", "while it could see"], "zh": ["看得见", "看得见"]}[language]
