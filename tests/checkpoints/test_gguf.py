@@ -289,6 +289,7 @@ def tensor(name: bytes, shape: list[int], kind: int = 0) -> bytes:
     [
         (b"", "not a GGUF file"),
         (b"PK\x03\x04" + bytes(100), "not a GGUF file"),
+        (b"version https://git-lfs.github.com/spec/v1", "Git has only a pointer to the file here"),
         (b"GGUF", "the file ends"),
         (header(version=1), "version 1"),
         (header(version=3 << 24), "little-endian"),

@@ -188,6 +188,9 @@ def test_pickles_run_nothing(folder: Path, name: str) -> None:
     refused(folder, "model.safetensors", "no such file")
     (folder / name).write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
     refused(folder, name, "pickle", "run code")
+    if name.endswith(".bin"):
+        (folder / name).write_bytes(b"abc")
+        refused(folder, name, "damaged, or not as PyTorch saves tensors")
     reference("gpt2").save(folder)
     huggingface.load_folder(folder)  # which has the same as safetensors
 

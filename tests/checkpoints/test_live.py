@@ -109,6 +109,7 @@ def holding(**held: Any) -> nn.Module:
         ({}, {"config": 3}, "config: expected a mapping or a config of transformers, got int"),
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
+        (nn.Linear(2, 2, device="meta"), {"config": {}}, "Linear: 'weight' is on the device meta"),
         (holding(config=transformers.MPNetConfig()), {}, "Linear/config.json: model_type: 'mpnet' .*vm.observe_model"),
     ],
 )
@@ -117,11 +118,25 @@ def test_what_cannot_be_shown(source: Any, more: dict[str, Any], says: str) -> N
         vm.load(source, **more)
 
 
+def test_what_was_changed_in_memory_is_refused() -> None:
+    changes: list[Callable[[Any], object]] = [
+        lambda model: setattr(model.base_model.layers[0].mlp, "act_fn", nn.GELU()),
+        lambda model: setattr(model.config, "rms_norm_eps", 0.1),
+        lambda model: model.base_model.layers[0].register_forward_hook(lambda module, given, out: 2 * out),
+    ]
+    for change in changes:
+        change(model := Reference("LlamaForCausalLM").build())
+        with pytest.raises(ModelError, match=r"own run says something else .* of the largest of its logits: parts"):
+            vm.load(model)
+
+
 @pytest.mark.parametrize("made", ["LlamaForCausalLM", "GPTNeoXForCausalLM", "MixtralForCausalLM", "BertModel"])
 def test_a_state_dict_and_its_config(made: str) -> None:
     model = Reference(made).build()
     first = vm.load(nn.DataParallel(model))
     assert first.name == made
+    with pytest.raises(ModelError, match=r"Sequential: a class of your own; hand over the model .*, \.0"):
+        vm.load(nn.Sequential(model))
     plain = model.config.to_dict() | {"architectures": [made]} if made.startswith("Llama") else model.config
     for prefix, config in (("", plain), ("net.model.", model.config), ("module._orig_mod.", model.config)):
         tensors = {prefix + name: tensor for name, tensor in model.state_dict().items()}
@@ -344,7 +359,7 @@ def test_a_live_model_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
     ("asked", "says"),
     [
         ({"dtype": "int8"}, "dtype: expected auto, float32, bfloat16, float16, got 'int8'"),
-        ({"device": "cuda:99"}, "device: 'cuda:99' is not here"),
+        ({"device": "meta"}, "device: 'meta' is not here"),
         ({"threads": 0}, "threads: expected a whole number of at least 1, got '0'"),
     ],
 )

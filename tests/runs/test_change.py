@@ -49,7 +49,8 @@ def test_a_function_does_what_an_edit_does(changed: str, by: Callable[[Tensor], 
     ("at", "by", "said"),
     [
         ("blocks.9.attn.z", cut, "no recorded value is called 'blocks.9.attn.z'; try blocks"),
-        ("blocks.1.attn.head_out", cut, "no recorded value"),
+        ("blocks.1.attn.head_out", cut, "at: blocks.1.attn.head_out is worked out of other values and not passed on"),
+        ("blocks.1.attn.z", lambda z: print(), "by: the function returns nothing in place of blocks.1.attn.z"),
         ("blocks.1.attn.z", lambda z: z[:, :1], r"blocks.1.attn.z is \[6, 12, 32\], and what the function makes"),
     ],
 )

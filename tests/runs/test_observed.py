@@ -12,6 +12,7 @@ import viz_model as vm
 from viz_model.island.page import scenes
 from viz_model.plot import pages
 from viz_model.runs.observed import Observed
+from viz_model.topics.next_token import choice
 
 TEXT = "The cat sat on the mat."
 
@@ -38,7 +39,7 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
     assert set(seen.sites) <= set(run.sites) and all(name in seen for name in seen.sites)
     for name in set(seen.sites) - {"tokens.ids"}:
         torch.testing.assert_close(seen[name], run[name])
-        assert seen.site(name).axes == run.site(name).axes and seen.shape(name)[0] == run.shape(name)[0]
+        assert seen.site(name).axes == run.site(name).axes and seen.shape(name) == run.shape(name)
     torch.testing.assert_close(seen.row("blocks.1.attn.pattern", 3, 1), run.row("blocks.1.attn.pattern", 3, 1))
     torch.testing.assert_close(torch.cat(list(seen.chunks("probs", 2))), run["probs"])
     assert torch.equal(seen.mask(0), run.mask(0))
@@ -146,53 +147,47 @@ def test_what_needs_weights_says_that_there_are_none() -> None:
     assert vm.show(states).scene.id == "overview.observed"
 
 
-class Uneven(torch.nn.Module):
-    """Reports more heads in its second layer than in its first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = torch.nn.Embedding(9, 4)
-
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
-        n = input_ids.shape[1]
-        return {"logits": self.table(input_ids), "attentions": [torch.eye(n).expand(1, h, n, n) for h in (2, 3)]}
-
-
-class Scores(Uneven):
-    """Reports scores in the place of weights, as SqueezeBERT does, and a context without an end, as XLNet does."""
-
-    config = transformers.PreTrainedConfig(**dict[str, Any](max_position_embeddings=-1, pad_token_id=0))
-
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> dict[str, Any]:
-        assert (input_ids > 0).all()
-        maps = [torch.randn(1, 2, *input_ids.shape[1:], input_ids.shape[1]) - 1] * 2
-        return {"logits": self.table(input_ids), "attentions": maps}
+def small(name: str, **more: int) -> Any:
+    sizes = {"vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    cls: Any = getattr(transformers, name)
+    torch.manual_seed(0)
+    config = cls.config_class(**sizes, intermediate_size=40, embedding_size=32, **more)
+    return cls._from_config(config, attn_implementation="eager").eval()
 
 
 def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
-    for model in (Uneven(), Scores()):
-        seen = vm.observe_run(model, [1, 2, 3])
-        assert seen.sites == ("tokens.ids", "logits", "probs")
-    with pytest.raises(ValueError, match=r"Linear: it does not run as a model of transformers .* vm.observe"):
+    with pytest.warns(UserWarning, match="the attention that it reports is left out: it is no map"):
+        seen = vm.observe_run(small("SqueezeBertForMaskedLM"), [1, 2, 3])  # it reports scores in the place of weights
+    assert "logits" in seen and not [name for name in seen.sites if "pattern" in name]
+    with pytest.raises(ValueError, match=r"Linear: it does not run on these tokens alone .* vm.observe"):
         vm.observe_model(torch.nn.Linear(2, 2))
-    assert vm.observe_model(Scores()).config.n_context == 512
+    assert vm.observe_model(small("XLNetLMHeadModel", d_head=8)).config.n_context == 512  # it says −1: no end
 
 
-def bloom() -> vm.LanguageModel:
+def test_logits_are_of_the_next_token_or_of_the_same_place_or_of_classes() -> None:
+    kinds = {"FNetForMaskedLM": "encoder", "MambaForCausalLM": "decoder", "DebertaForMaskedLM": "encoder"}
+    for name, kind in kinds.items():
+        for ids in ([5, 6, 7], [5]):
+            assert vm.observe_run(small(name), ids).config.kind == kind, (name, ids)
+    assert "logits" not in vm.observe_run(small("BertForTokenClassification"), [5, 6, 7])
+    (fused := small("PersimmonForCausalLM")).set_attn_implementation("sdpa")
+    with pytest.warns(UserWarning, match="with 'sdpa' it says no attention; load it with attn_implementation"):
+        vm.observe_run(fused, [5, 6, 7])
+    with pytest.raises(ValueError, match="ViTModel: it reads pixel_values, no tokens; hand what"):
+        vm.observe_run(small("ViTModel"), [5, 6, 7])
+
+
+def observed(name: str = "BloomForCausalLM") -> vm.LanguageModel:
     """A class that is not recomputed here, whose tokens are single bytes."""
-    config = transformers.BloomConfig(vocab_size=300, hidden_size=32, n_layer=2, n_head=4)
-    torch.manual_seed(0)
-    cls: Any = transformers.BloomForCausalLM
     fast: Any = transformers.PreTrainedTokenizerFast
-    model = cls._from_config(config, attn_implementation="eager").eval()
     letters = pre_tokenizers.ByteLevel.alphabet()
     words = Tokenizer(models.BPE({letter: n for n, letter in enumerate(sorted(letters))}, []))
     words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    return vm.observe_model(model, fast(tokenizer_object=words), name="bloom")
+    return vm.observe_model(small(name), fast(tokenizer_object=words, mask_token="!"), name="bloom")
 
 
 def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
-    lm: Any = bloom()
+    lm: Any = observed()
     run = lm.trace("A cat, 猫")
     ids = lm.reader("A cat, 猫")["input_ids"]
     said = lm.source(torch.tensor([ids]), output_attentions=True)
@@ -210,14 +205,21 @@ def test_a_model_that_is_observed_reads_texts_as_it_does_itself() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_pages_show_what_an_observed_model_reports_and_others_say_why_not(language: str) -> None:
-    run = bloom().trace("A cat, 猫")
+@pytest.mark.parametrize("model", ["BloomForCausalLM", "DebertaForMaskedLM"])
+def test_pages_show_what_an_observed_model_reports_and_others_say_why_not(language: str, model: str) -> None:
+    run = observed(model).trace("A cat, 猫")
+    is_decoder = run.config.kind == "decoder"
     drawn = {"overview": "overview.observed", "attention": "attention.grid"}
-    drawn |= {"tokens": "tokens.apart", "next_token": "next_token.choice"}
+    drawn |= {"tokens": "tokens.apart", "next_token": f"{'next' if is_decoder else 'masked'}_token.choice"}
+    assert vm.plot.next_tokens(run).data.marked is None
     mark, otherwise = {"en": ("Observed, not", "runs are observed"), "zh": ("只是观察", "只能观察")}[language]
-    for name in set(pages.NAMES) - {"cross_attention"}:
+    in_place = {"en": ["which it can see", "while it could see"], "zh": ["看得见", "看得见"]}[language]
+    seen = vm.page(run, "next_token", language=language).opening.looks[language][run.config.sides[0]]
+    lines = [str(next(iter(part(seen))).words) for part in (choice.title, choice.tell)]
+    assert [part in line for part, line in zip(in_place, lines, strict=True)] == [not is_decoder] * 2
+    for name in set(pages.NAMES) - {"cross_attention"} if is_decoder else drawn:
         of = vm.page(run, name, language=language)
-        look = of.opening.looks[language]["decoder"]
+        look = of.opening.looks[language][run.config.sides[0]]
         first: Any = of.page.items[0]
         said = str(next(iter(first(look))).words)
         assert (mark in said) == (name in drawn) and (otherwise in said) == (name not in drawn), name

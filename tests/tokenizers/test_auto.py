@@ -99,6 +99,9 @@ def test_a_class_builds_its_steps(n: int, kind: str, name: str | None, model_typ
     named = {"tokenizer_class": name} if name else {}
     path.write_text(json.dumps({**json.loads(path.read_text()), **named}))
     compared(folder, 100, ["en_XX", "1234", "Ａ１", "``", "e\u0301"])
+    plain = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps({**plain, "post_processor": None}))
+    compared(folder, 20, [])
 
 
 @pytest.mark.parametrize("kind", NAMED)

@@ -146,7 +146,7 @@ def test_what_tiktoken_cuts_otherwise_is_the_librarys(change: str, folders: dict
 def test_vocabulary_and_merges(folders: dict[str, Path], loaded: dict[str, Tokenizer], tmp_path: Path) -> None:
     def read(**settings: Any) -> Tokenizer:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
-        return from_folder(tmp_path, 420)
+        return from_folder(tmp_path, 430)
 
     library.Tokenizer.from_file(str(folders["gpt2"] / "tokenizer.json")).model.save(str(tmp_path))
     tokenizer = read()
@@ -158,6 +158,12 @@ def test_vocabulary_and_merges(folders: dict[str, Path], loaded: dict[str, Token
     assert begun.encode("the cat") == [begun.end_of_text, *tokenizer.encode("the cat")]
     spaced = read(add_prefix_space=True)
     assert spaced.encode("the cat") == tokenizer.encode(" the cat") and not spaced.is_lossless
+    ids = json.loads((tmp_path / "vocab.json").read_text())
+    more = {name: len(ids) + n for n, name in enumerate(("<s>", "</s>", "<pad>", "<unk>", "<mask>"))}
+    (tmp_path / "vocab.json").write_text(json.dumps(ids | more))  # as RoBERTa has them, and who has taken them over
+    for name in ("GPT2Tokenizer", "RobertaTokenizer"):
+        ours, auto = read(tokenizer_class=name), pytest.importorskip("transformers").AutoTokenizer
+        assert ours.encode("the cat<s>") == auto.from_pretrained(tmp_path, local_files_only=True).encode("the cat<s>")
 
 
 @pytest.mark.parametrize("settings", [{}, {"do_lower_case": False}, {"tokenizer_class": "BertTokenizer"}])

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from viz_model.checkpoints import room
-from viz_model.checkpoints.weights import BINS, SAFETENSORS, Archive, ModelError, one_line, read_json
+from viz_model.checkpoints.weights import BINS, SAFETENSORS, Archive, ModelError, check_fetched, one_line, read_json
 
 FLOATS = ("F64", "F32", "F16", "BF16")
 HALVES = {"F16": torch.float16, "BF16": torch.bfloat16}
@@ -78,6 +78,7 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
     try:
         if not path.is_file():
             raise ModelError(f"{path}: not a file")
+        _check_start(path)
         found = torch.load(path, map_location="cpu", mmap=zipfile.is_zipfile(path), weights_only=True)
     except UnpicklingError:
         raise ModelError(
@@ -87,10 +88,15 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
     except ModelError:
         raise
     except Exception as error:  # whatever a damaged pickle leads its reader to
-        raise ModelError(f"{path}: {one_line(error)[:200]}") from None
+        raise ModelError(f"{path}: damaged, or not as PyTorch saves tensors: {one_line(error)[:200]}") from None
     if not isinstance(found, Mapping) or not all(isinstance(one, Tensor) for one in found.values()):
         raise ModelError(f"{path}: expected tensors by their names")
     return {str(name): tensor for name, tensor in found.items()}
+
+
+def _check_start(path: Path) -> None:
+    with path.open("rb") as file:
+        check_fetched(path, file.read(64))
 
 
 class SafetensorsArchive:
@@ -144,6 +150,7 @@ class SafetensorsArchive:
         try:
             if path.exists() and not path.is_file():
                 raise ModelError(f"{path}: not a file")
+            _check_start(path)
             file: Any = safe_open(path, framework="pt")
             names = set(file.keys())
         except (OSError, SafetensorError) as error:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_model.checkpoints.weights import ModelError, one_line
+from viz_model.checkpoints.weights import ModelError, check_fetched, one_line
 from viz_model.model.packed import Packed
 
 # A vocabulary of 2^18 tokens with its merges takes some 16 MB.
@@ -57,8 +57,8 @@ class GgufArchive:
             if path.exists() and not path.is_file():
                 raise ModelError(f"{path}: not a file")
             with path.open("rb") as file:
-                magic = file.read(4)
-                if magic != b"GGUF":
+                check_fetched(path, start := file.read(64))
+                if (magic := start[:4]) != b"GGUF":
                     raise ModelError(f"{path}: not a GGUF file: it begins with {magic!r}")
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except OSError as error:

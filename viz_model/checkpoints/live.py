@@ -19,6 +19,7 @@ from viz_model.checkpoints.room import ANYWHERE, Placing
 from viz_model.checkpoints.weights import ModelError, fill, one_line, stored, unchanged
 from viz_model.config import ModelConfig
 from viz_model.runs.language_model import LanguageModel
+from viz_model.runs.observed_model import reported
 from viz_model.tokenizers import reading
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 
@@ -44,6 +45,10 @@ def from_memory(
     """
     if isinstance(source, nn.Module):
         source = _within(source)
+        if (held := _held(source)) is not None:
+            raise ModelError(
+                f"{type(source).__name__}: a class of your own; hand over the model of transformers in it, .{held}"
+            )
         config = getattr(source, "config", None) if config is None else config
         if config is None:
             raise ModelError(
@@ -53,6 +58,10 @@ def from_memory(
             raise ModelError(f"{type(source).__name__}: it has an adapter; hand over its merge_and_unload()")
         tensors = _saved(source)
         name = name or type(source).__name__
+        if packed := next((key for key, value in tensors.items() if not isinstance(value, Tensor)), None):
+            raise ModelError(
+                f"{name}: {packed!r:.80} is no tensor: packed weights are not read; hand over the model before"
+            )
     else:
         tensors, name = dict(source), name or "state_dict"
         if config is None:
@@ -64,7 +73,11 @@ def from_memory(
                 "of a checkpoint of a training, hand over the part that holds the model's"
             )
         tensors = _without_wrapper(tensors)
-    archive = StateArchive(tensors)
+    if (
+        empty := next((key for key, tensor in tensors.items() if isinstance(tensor, Tensor) and tensor.is_meta), None)
+    ) is not None:
+        raise ModelError(f"{name}: {empty!r:.80} is on the device meta, without numbers; load all of the model first")
+    archive = StateArchive(tensors, Path(name))
     if where.device is None:
         where = replace(where, device=next((tensor.device for tensor in tensors.values()), None))
     folder = Path(name)
@@ -78,12 +91,12 @@ def from_memory(
     except ModelError:
         if isinstance(source, nn.Module) or (named := _as_in_files(tensors, config)) is None:
             raise
-        archive = StateArchive(named)
+        archive = StateArchive(named, Path(name))
         model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
     if read.reads_pictures:
         raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")
-    return LanguageModel(
+    lm = LanguageModel(
         name,
         model,
         _tokenizer(tokenizer, read.n_vocab, str(plain.get("model_type", ""))),
@@ -92,6 +105,44 @@ def from_memory(
         huggingface.left_out(plain, path, read, archive.shapes),
         huggingface.notices(plain, path, read, archive.shapes),
     )
+    if isinstance(source, nn.Module):
+        _check_run(source, lm)
+    return lm
+
+
+FEW = 5
+"""Tokens of the run in which a model in memory is compared with what is shown of it."""
+AGREES = {torch.float32: 0.01, torch.float64: 0.01}
+"""How far the two may be apart there, as a part of the largest number; 0.3 where a model computes in 16 bits."""
+
+
+def _check_run(source: nn.Module, lm: LanguageModel) -> None:
+    """Refuse a model whose own run says something else: its config does not know what was changed in memory.
+
+    Raises:
+        ModelError: parts of it were replaced, its forward is another, hooks change it, or its config was edited.
+    """
+    padding = getattr(source.config, "pad_token_id", None)
+    ids = [id for id in range(lm.config.n_vocab) if id != padding][:FEW]
+    reads = None if lm.config.kind != "encoder_decoder" else [lm.config.start_id or 0, *ids[1:]]
+    try:
+        with torch.no_grad():
+            said = reported(source, ids, reads, attention=False)
+    except Exception:  # of a class that is called in another way there is nothing to compare
+        return
+    run = lm.trace(ids=ids[: lm.config.n_context], target_ids=reads)
+    hidden = (said.get("hidden_states") or [None])[-1] if reads is None else None
+    pairs = ((said.get("logits"), "logits"), (hidden, run.leaving))
+    for theirs, site in pairs:
+        if isinstance(theirs, Tensor) and site in run and theirs.shape[1:] == run.shape(site):
+            own, most = run[site], AGREES.get(theirs.dtype, 0.3) if lm.dtype == torch.float32 else 0.3
+            apart = (own - theirs[0].to("cpu", torch.float32)).abs().max() / own.abs().max()
+            if apart > most:
+                raise ModelError(
+                    f"{lm.name}: its own run says something else than its config and weights do, by {apart:.0%} of the "
+                    f"largest of its {site}: parts of it were changed in memory; vm.observe_model shows what it reports"
+                )
+            return
 
 
 def _within(model: nn.Module) -> nn.Module:
@@ -101,6 +152,13 @@ def _within(model: nn.Module) -> nn.Module:
             break
         model = inner
     return model
+
+
+def _held(model: nn.Module) -> str | None:
+    """Where a class of somebody's own has a model of transformers; its own ``forward`` may do more with it."""
+    if hasattr(model, "base_model_prefix"):
+        return None
+    return next((name for name, part in model.named_modules() if hasattr(part, "base_model_prefix")), None)
 
 
 def _without_wrapper(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

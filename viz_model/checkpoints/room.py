@@ -65,7 +65,7 @@ def placing(dtype: str | torch.dtype | None = None, device: str | torch.device |
 def _device(given: str | torch.device) -> torch.device:
     try:
         found = torch.device(given)
-        torch.empty(0, device=found)
+        torch.empty(0, device=found).cpu()  # what is read of a run is in main memory
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         said = (" ".join(str(error).split()) or type(error).__name__)[:160]
         raise ValueError(f"device: {str(given)[:40]!r} is not here: {said}") from None

@@ -283,6 +283,7 @@ def read_file(path: Path, limit: int) -> bytes:
             raise ModelError(f"{path}: not a file")
         with path.open("rb") as file:
             data = file.read(limit + 1)
+        check_fetched(path, data)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such file") from None
     except OSError as error:
@@ -290,6 +291,16 @@ def read_file(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise ModelError(f"{path}: longer than {limit} bytes")
     return data
+
+
+def check_fetched(path: Path, start: bytes) -> None:
+    """Refuse what Git LFS puts in the place of a file that it has not fetched.
+
+    Raises:
+        ModelError: the file begins as such a pointer does.
+    """
+    if start.startswith(b"version https://git-lfs"):
+        raise ModelError(f"{path}: Git has only a pointer to the file here; fetch it with git lfs pull")
 
 
 def one_line(error: BaseException) -> str:

@@ -50,8 +50,9 @@ class Covered(NamedTuple):
 
 def can_be_covered(trace: Trace, position: int) -> bool:
     """Whether an encoder could be asked what stands at a position, where nothing covers it yet."""
-    mask_id = trace.tokenizer.mask_id
-    return trace.config.kind == "encoder" and trace.config.has_logits and mask_id not in (None, trace.ids[position])
+    mask_id, config = trace.tokenizer.mask_id, trace.config
+    is_asked = config.kind == "encoder" and config.has_logits and not config.observed
+    return is_asked and mask_id not in (None, trace.ids[position])
 
 
 @torch.inference_mode()

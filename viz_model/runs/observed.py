@@ -49,6 +49,9 @@ class Observed(Trace):
         there = ", ".join(dict.fromkeys(re.sub(r"blocks\.\d+", "blocks.*", one) for one in self.values))
         raise KeyError(f"{name}: this run was observed, not recomputed; what was handed over is {there}")
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self[name].shape) if name in self else super().shape(name)
+
     def head(self, name: str, head: int) -> Tensor:
         value = self[name]
         if not self.site(name).has_heads:
@@ -119,6 +122,7 @@ def observe(
     cross_attentions: Arrays = (),
     tokenizer: Tokenizer | None = None,
     is_last_normed: bool = False,
+    is_causal: bool | None = None,
     name: str = "observed",
 ) -> Trace:
     """A run that happened elsewhere, of whatever model: a :class:`Trace` of what it has, for :mod:`viz_model.plot`.
@@ -137,6 +141,8 @@ def observe(
         tokenizer: of ids; without one they are named by themselves.
         is_last_normed: whether the last hidden states of a stack are what a final norm makes of what leaves the last
             block, as most decoders of ``transformers`` have it: they are then ``final.norm.out``.
+        is_causal: whether a token has seen those before it alone, so that logits are of the next one. None: where
+            attention says so, or where there are logits without attention.
         name: what the model is called.
 
     Raises:
@@ -169,7 +175,7 @@ def observe(
     if said is not None:
         values["logits"] = said
     heads = max(sizes["heads"], default=1)
-    decodes = last.is_causal or (said is not None and not len(attentions))
+    decodes = last.is_causal or (said is not None and not len(attentions)) if is_causal is None else is_causal
     config = ModelConfig(
         n_vocab=named.n_vocab,
         n_context=max(len(stack) for stack in (tokens, target or ())),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -129,7 +130,7 @@ class ObservedModel(LanguageModel):
         with torch.inference_mode():
             # Some begin with the token that ends.
             while len(reads) <= min(most, self.config.n_context) and not (reads[1:] and reads[-1] in ends):
-                reads.append(int(_said(source, ids, reads)["logits"][0, -1].argmax()))
+                reads.append(int(reported(source, ids, reads)["logits"][0, -1].argmax()))
         return self.tokenizer.decode([id for id in reads[1:] if id not in ends])
 
     def decoder(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,7 +178,8 @@ def observe_run(
     """The run of any model of ``transformers`` on a text, as the model itself computes it: observed, not recomputed.
 
     For classes that :func:`viz_model.load` does not know. The model must be able to say its attention: load it with
-    ``attn_implementation="eager"``. What it reports in another shape than :func:`viz_model.observe` takes is left out.
+    ``attn_implementation="eager"``. What it reports in another shape than :func:`viz_model.observe` takes is left out,
+    and so are logits of classes.
 
     Args:
         model: called with ``input_ids`` [1, T], ``output_attentions`` and ``output_hidden_states``.
@@ -206,19 +208,22 @@ def observe_run(
     hooks = [one.register_forward_hook(lambda _module, _given, out: normed.append(out)) for one in norms]
     try:
         with torch.inference_mode():
-            said = _said(model, ids, reads)
+            said = reported(model, ids, reads)
     finally:
         for hook in hooks:
             hook.remove()
     n = len(ids if reads is None else reads)
     logits = said.get("logits")
-    logits = logits if isinstance(logits, Tensor) and logits.dim() == 3 and logits.shape[1] == n else None
+    is_fit = isinstance(logits, Tensor) and logits.dim() == 3 and logits.shape[1] == n
+    logits = None if not is_fit or _names_classes(model, logits) else logits
     first = "" if reads is None else "encoder_"
     maps, states = _fitting(said, first, len(ids))
     decoder_maps, decoder_states = ((), ()) if reads is None else _fitting(said, "decoder_", n)
     across = () if reads is None else _maps(said.get("cross_attentions"), (n, len(ids)))
     if not (maps or states or decoder_maps or decoder_states or logits is not None):
         raise ValueError(f"{name}: it reports no attention, no hidden states and no logits of the shape of its tokens")
+    if not (maps or decoder_maps or across):
+        _warn_of_no_attention(model, said, name)
     ends = {each[-1].data_ptr() for each in (states, decoder_states) if each}
     return observe(
         ids,
@@ -231,8 +236,34 @@ def observe_run(
         cross_attentions=across if len(across) == len(decoder_maps) else (),
         tokenizer=None if tokenizer is None else Reader(tokenizer, 0 if logits is None else logits.shape[-1]),
         is_last_normed=any(isinstance(one, Tensor) and one.data_ptr() in ends for one in normed),
+        is_causal=_writes(model) if logits is not None and (n == 1 or not maps) else None,
         name=name,
     )
+
+
+def _warn_of_no_attention(model: nn.Module, said: Any, name: str) -> None:
+    """Where a model has attention that cannot be shown, why."""
+    kind = getattr(getattr(model, "config", None), "_attn_implementation", None) or "eager"
+    given = [one for key, found in said.items() if "attentions" in key for one in found or () if one is not None]
+    if given:
+        what = "no map of weights between its tokens, of as many heads in every layer"
+        warnings.warn(f"{name}: the attention that it reports is left out: it is {what}", stacklevel=3)
+    elif kind != "eager":
+        how = 'load it with attn_implementation="eager"'
+        warnings.warn(f"{name}: loaded with {kind!r} it says no attention; {how}", stacklevel=3)
+
+
+def _names_classes(model: nn.Module, logits: Tensor) -> bool:
+    """Whether its logits are of classes, one for each token, and of no vocabulary."""
+    is_as_wide = logits.shape[-1] == getattr(getattr(model, "config", None), "num_labels", None)
+    asked = getattr(model, "get_output_embeddings", None)
+    return is_as_wide and asked is not None and asked() is None
+
+
+def _writes(model: nn.Module) -> bool | None:
+    """Whether its logits are of the next token, where its class says so: attention that shows it may be missing."""
+    asked = getattr(model, "can_generate", None)
+    return None if asked is None else bool(asked())
 
 
 def _is_pair(model: nn.Module) -> bool:
@@ -262,7 +293,12 @@ def _reads(model: nn.Module, target: str | Sequence[int] | None, tokenizer: Any)
     return [start, *(tokenizer(text_target=target, add_special_tokens=False)["input_ids"] if target else ())]
 
 
-def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
+def reported(model: nn.Module, ids: list[int], reads: list[int] | None, *, attention: bool = True) -> Any:
+    """What a model of ``transformers`` returns of T ids, and of those that its decoder reads, where it has one.
+
+    Raises:
+        ValueError: it is called in another way, or does not take so many tokens.
+    """
     device = next(model.parameters()).device
     given = {"input_ids": ids} if reads is None else {"input_ids": ids, "decoder_input_ids": reads}
     was = model.training
@@ -270,15 +306,17 @@ def _said(model: nn.Module, ids: list[int], reads: list[int] | None) -> Any:
     try:
         return model(
             **{key: torch.tensor([one], device=device) for key, one in given.items()},
-            output_attentions=True,
+            output_attentions=attention,
             output_hidden_states=True,
             return_dict=True,
         )
-    except (TypeError, NotImplementedError) as error:  # another way of calling it
-        raise ValueError(
-            f"{type(model).__name__}: it does not run as a model of transformers does ({error}); "
-            "hand what it computes to vm.observe"
-        ) from None
+    except torch.OutOfMemoryError:
+        raise
+    except (TypeError, AttributeError, IndexError, RuntimeError) as error:  # another way of calling it, other lengths
+        takes = getattr(model, "main_input_name", "input_ids")
+        said = " ".join(str(error).split())[:200]
+        why = f"reads {takes}, no tokens" if takes != "input_ids" else f"does not run on these tokens alone ({said})"
+        raise ValueError(f"{type(model).__name__}: it {why}; hand what it computes to vm.observe") from None
     finally:
         model.train(was)
 

@@ -183,7 +183,8 @@ def _of_pieces(kind: str, settings: Settings) -> Built:
         "decoder": {"type": "Sequence", "decoders": [*spelled, *strip]},
         "model": {**model, "unk_token": settings.named("unk_token", "<unk>") if is_code else None},
     }
-    return Built(steps, {"bos": "<s>", "eos": "</s>", "unk": "<unk>"}, _FILLING if is_code else ())
+    names = {"bos": "<s>", "eos": "</s>", "unk": "<unk>"}
+    return Built(steps, names, _FILLING, ("bos",)) if is_code else Built(steps, names)
 
 
 def _unigram(kind: str, plain: Mapping[str, Any], settings: Settings) -> Built:

@@ -210,8 +210,8 @@ def byte_level_bpe(
     }
 
 
-def bpe_of_files(folder: Path, settings: Settings) -> dict[str, Any]:
-    """GPT-2's ``vocab.json`` and ``merges.txt``, which RoBERTa, BART and Qwen share with it."""
+def bpe_of_files(folder: Path, settings: Settings, kind: str) -> dict[str, Any]:
+    """GPT-2's ``vocab.json`` and ``merges.txt``, which RoBERTa, BART and Qwen share with it; ``kind`` is the class."""
     path = folder / "vocab.json"
     _check_kind(path, settings, ("GPT2", "Roberta", "Bart", "Qwen2"))
     vocabulary = read_ids(path)
@@ -221,8 +221,8 @@ def bpe_of_files(folder: Path, settings: Settings) -> dict[str, Any]:
         if line.count(" ") != 1:
             raise ModelError(f"{folder / 'merges.txt'}: expected two tokens on a line, got {line[:80]!r}")
     names = [settings.named(f"{key}_token") for key in ("bos", "eos", "unk", "pad")]
-    # RoBERTa's files need not say what they are, but only they have both of these.
-    wraps = "<s>" in vocabulary and "<mask>" in vocabulary
+    # RoBERTa's files need not say what they are, but have both of these, as those of others may.
+    wraps = kind in ("", "Roberta") and "<s>" in vocabulary and "<mask>" in vocabulary
     around = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if wraps else [ENDS[0]]
     listed = settings.added()
     contents = {entry["content"] for entry in listed}

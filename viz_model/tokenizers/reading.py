@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_model.checkpoints.weights import ModelError
+from viz_model.tokenizers.classes import class_of
 from viz_model.tokenizers.fast import SAMPLES, FastTokenizer, build
 from viz_model.tokenizers.files import Settings, bpe_of_files, read_object, wordpiece_of_file
 from viz_model.tokenizers.ggml import from_gguf
@@ -48,7 +49,7 @@ def from_folder(folder: Path, n_rows: int) -> Tokenizer:
     if there("source.spm", "target.spm", "vocab.json"):
         return marian_of_files(folder, settings, n_rows)
     if there("vocab.json", "merges.txt"):
-        return settled(folder / "vocab.json", bpe_of_files(folder, settings))
+        return settled(folder / "vocab.json", bpe_of_files(folder, settings, class_of({}, settings)))
     if there("vocab.txt"):
         return settled(folder / "vocab.txt", wordpiece_of_file(folder, settings))
     for name in ("spiece.model", "tokenizer.model"):

@@ -279,7 +279,7 @@ class PatchResidual(Edit):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Change(ValueEdit):
-    """Make any value of a run into another: set it, scale it, add to it.
+    """Make any value that a run passes on into another: set it, scale it, add to it.
 
     >>> Change(at="blocks.1.attn.out", by=lambda out: 0.5 * out)
 
@@ -307,13 +307,17 @@ class Change(ValueEdit):
         recorded = sites.recorded(config) | {name for name in sites.table(config) if name.endswith(".pattern")}
         if self.at not in recorded:
             near = difflib.get_close_matches(self.at, recorded, n=3, cutoff=0.5) or ["blocks.0.resid.in"]
+            if self.at in sites.table(config):
+                raise ValueError(f"at: {self.at} is worked out of other values and not passed on; change one of those")
             raise ValueError(f"at: no recorded value is called {self.at[:80]!r}; try {', '.join(near)}")
         return self.at
 
     def apply(self, value: Tensor, name: str, seen: Mapping[str, Tensor]) -> Tensor:
         made = []
         for one in value:
-            found = torch.as_tensor(self.by(one.clone()), dtype=value.dtype)
+            if (new := self.by(one.clone())) is None:
+                raise ValueError(f"by: the function returns nothing in place of {name}")
+            found = torch.as_tensor(new, dtype=value.dtype)
             if found.dim() and found.shape != one.shape:
                 raise ValueError(
                     f"by: {name} is {list(one.shape)}, and what the function makes of it {list(found.shape)}"

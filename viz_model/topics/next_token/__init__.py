@@ -141,6 +141,13 @@ OBSERVED = Page(
     ),
     options=asking.OPTIONS,
     observed=True,
+    fits=lambda config: group_of(config) != "masked_token",
+)
+OBSERVED_IN_PLACE = replace(
+    OBSERVED,
+    topic="masked_token",
+    items=OBSERVED.items[:-1],  # no token was covered
+    fits=lambda config: group_of(config) == "masked_token",
 )
 PICTURES = Page(
     "next_token",
@@ -151,7 +158,7 @@ PICTURES = Page(
 )
 TOPIC = Topic(
     "next_token",
-    (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES, OBSERVED),
+    (NEXT, MASKED, VECTORS, OF_TEXT, PICTURES, OBSERVED, OBSERVED_IN_PLACE),
     has_place=False,
     without=frozenset({"head"}),
     mixes=True,

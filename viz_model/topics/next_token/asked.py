@@ -176,10 +176,13 @@ class Asked(NamedTuple):
 
 
 def of_kind(look: Look) -> How:
-    """How a model is asked: a decoder says what follows, an encoder's token is covered or, without a mask, visible."""
+    """How a model is asked: a decoder says what follows, an encoder's token is covered or, without a mask, visible.
+
+    So is that of a run that was observed, which took place as it is.
+    """
     if look.config.kind != "encoder":
         return "following"
-    return "visible" if look.trace.tokenizer.mask_id is None else "covered"
+    return "visible" if look.config.observed or look.trace.tokenizer.mask_id is None else "covered"
 
 
 def typed(look: Look) -> np.ndarray:

@@ -68,7 +68,7 @@ def tell(look: Look) -> Iterator[Line]:
         seen, typed_ = (look.text(f"see_{name}", **known).words for name in ("covered", "typed"))
         yield Line(either(found.look, seen, typed_, _is_typed(found)))
     else:
-        yield look.text(f"see_{how}", **known)
+        yield look.text("see_observed" if look.config.observed and how == "visible" else f"see_{how}", **known)
     yield found.look.claim(KEPT, kept(look), "token", **known)
     yield look.of("next_token").text("open", **known)
 
