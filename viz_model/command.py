@@ -240,6 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["export"]:
         return export(given[1:])
+    if given and not given[0].startswith("-"):
+        parser().error(f"{given[0]!r}: expected export, or options; a model is named by --models")
     wanted, more = parser().parse_known_args(given)
     if wanted.frame_ancestors and not wanted.public:
         parser().error("--frame-ancestors is for --public")
@@ -257,13 +259,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for model in paths:
         if said := size(Path(model)):
             print(said, flush=True)
-    if wanted.threads is not None and wanted.threads < 1:
-        parser().error("--threads: expected a whole number of at least 1")
-    if wanted.device is not None:
+    if wanted.device is not None or wanted.threads is not None:
         from viz_model.checkpoints import room
 
         try:
             room.placing(device=wanted.device)
+            room.set_threads(wanted.threads)
         except ValueError as error:
             parser().error(f"--{error}")
     asked = {LESSONS: wanted.lessons, DTYPE: wanted.dtype, DEVICE: wanted.device, THREADS: wanted.threads}

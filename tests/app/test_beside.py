@@ -90,6 +90,10 @@ def test_the_twin_comes_and_goes_by_its_switch_and_takes_the_place_of_another_se
 def test_without_a_twin_nothing_stands_beside() -> None:
     app = open_page("attention", {"lang": "en", "model": "story-modern", "text": TEXT, "beside": "twin"})
     assert len(sent(app).header["sides"]) == 1 and not [one for one in app.toggle if one.key == "sidebar.beside"]
-    assert any("no trained twin" in line for line in island_lines(app))
+    assert any("no trained twin" in line for line in island_lines(app)) and address(app)["beside"] == "twin"
+    for name, is_there in ((PRE, True), ("story-modern", False), (POST, True)):  # who has not asked for it is not told
+        app.selectbox(key="sidebar.model").set_value(name).run()
+        assert not any("no trained twin" in line for line in island_lines(app)), name
+        assert ("beside" in address(app), len(sent(app).header["sides"])) == (is_there, 1 + is_there)
     view, notices = views.parse({"beside": "another"}, [PRE], runs.configs(), "en")
     assert not view.twin and [notice.values["name"] for notice in notices] == ["beside"]

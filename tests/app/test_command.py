@@ -109,7 +109,9 @@ def test_type_device_and_threads_are_handed_on(
     [
         (["--dtype", "int8"], "invalid choice"),
         (["--device", "tape"], "--device: 'tape' is not here"),
-        (["--threads", "0"], "--threads: expected a whole number of at least 1"),
+        (["exprt", "page.html"], "'exprt': expected export, or options"),
+        (["--threads", "1000000000"], "--threads: expected a whole number from 1 to 1024"),
+        (["--threads", "0"], "--threads: expected a whole number from 1 to 1024"),
         (["--models", ".", "--revision", "v1"], "--revision: only models of the hub have revisions"),
         (["--frame-ancestors", "https://lms.example.edu"], "--public"),  # frames are for strangers
         (["--version"], f"viz-model {vm.__version__}\n"),

@@ -152,7 +152,7 @@ def now_on(opened: Opened) -> Now | tuple[Line, ...]:
     opening, topic = opened.opening, opened.topic
     frame.follow(opening.pages)
     lm, t = opening.lm, opening.t
-    fitted = state.fitted(state.current(), lm.config, opening.example, tuple(lm.tokenizer.languages))
+    fitted = state.fitted(state.current(), lm, opening.example)
     notes: tuple[Line, ...] = ()
     if opened.picture is not None and not lm.config.transcribes:
         key = opened.picture

@@ -67,7 +67,7 @@ def begin(topic: Topic, choices: Sequence[Choice[Any]], opened_by: Mapping[str, 
         layer = None if view.layer is None else min(view.layer, lm.config.depth(last_side) - 1)
         state.settle(side=last_side, layer=layer, token=None)  # what is clicked from here on is clicked in the decoder
     example = examples.of(lm, view.lang, topic.is_story)[0]
-    view = state.fit(state.current(), lm.config, example, tuple(lm.tokenizer.languages))
+    view = state.fit(state.current(), lm, example)
     if destination := st.session_state.pop("frame.go", None):
         st.switch_page(pages[destination])
     reads_pictures = lm.config.reads_pictures

@@ -163,7 +163,7 @@ def _parts(opened: Opened, is_another: bool) -> tuple[str, ...]:
     whole = (state.BODY, state.BELOW, state.PLACE, state.ASK)
     if view.model != opening.view.model:  # chosen meanwhile: this page knows another one
         return whole
-    fitted = state.fitted(view, opening.lm.config, opening.example, tuple(opening.lm.tokenizer.languages))
+    fitted = state.fitted(view, opening.lm, opening.example)
     trace = None if view.edits else island.read(fitted, opening.lm, opening.t, opened.picture).trace
     is_quick = trace is not None and not is_long(trace.at(fitted.stack(opening.lm.config)))
     return shown if is_quick and st.session_state.get(_HAS_PLACE) else whole

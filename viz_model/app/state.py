@@ -19,6 +19,7 @@ from viz_model.app.choices import Choice
 from viz_model.app.view import Notice, Shown, ViewState, opened_doors, parse
 from viz_model.config import ModelConfig
 from viz_model.runs.derivation import Cell
+from viz_model.runs.language_model import LanguageModel
 from viz_model.texts import preferred
 
 SENDING = 0.1
@@ -123,25 +124,26 @@ def follow_address() -> None:
     st.session_state[_CHANGED] = False
 
 
-def fit(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
+def fit(view: ViewState, lm: LanguageModel, example: str) -> ViewState:
     """:func:`fitted`, written to the address."""
-    shown = fitted(view, config, example, languages)
+    shown = fitted(view, lm, example)
     write(shown)
     return shown
 
 
-def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequence[str]) -> ViewState:
+def fitted(view: ViewState, lm: LanguageModel, example: str) -> ViewState:
     """The view within the bounds of its model, with the text and language that it leaves open.
 
     Another model may have fewer layers or heads, and other languages. What the visitor left open
     stays so in the session: with another model it becomes another example.
 
-    A model reads a text or a picture: the other stays in the session, for the next model, and is not shown.
+    A model reads a text or a picture: the other stays in the session, for the next model, and is not shown. So does
+    the wish for a twin beside it where it has none, unless an address asks for one: then that is said.
 
     Args:
         example: the text, or the picture, to show where none was chosen.
-        languages: that the model translates into, where there are several.
     """
+    config, languages = lm.config, tuple(lm.tokenizer.languages)
     depth = config.depth(view.stack(config))
     within = replace(
         view,
@@ -167,7 +169,8 @@ def fitted(view: ViewState, config: ModelConfig, example: str, languages: Sequen
         "to": within.to or first,
     }
     st.session_state[_READ] = read
-    return replace(within, also=None if reads_pictures or within.lesson is not None else within.also, **read)
+    also = None if reads_pictures or within.lesson is not None else within.also
+    return replace(within, also=also, twin=within.twin and (lm.twin is not None or from_address()), **read)
 
 
 def shown(view: ViewState, *, layer: int, head: int) -> Shown:

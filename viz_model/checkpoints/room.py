@@ -72,17 +72,20 @@ def _device(given: str | torch.device) -> torch.device:
     return found
 
 
+MOST_THREADS = 1024
+
+
 def set_threads(threads: int | None = None) -> None:
     """Let PyTorch compute with so many threads, in the whole process; None: what the environment says, if anything.
 
     Raises:
-        ValueError: not a whole number of at least 1.
+        ValueError: not a whole number from 1 to :data:`MOST_THREADS`: with too many, PyTorch ends the process.
     """
     given = os.environ.get(THREADS) if threads is None else str(threads)
     if not given:
         return
-    if not given.isdecimal() or int(given) < 1:
-        raise ValueError(f"threads: expected a whole number of at least 1, got {given[:40]!r}")
+    if not given.isdecimal() or not 1 <= int(given) <= MOST_THREADS:
+        raise ValueError(f"threads: expected a whole number from 1 to {MOST_THREADS}, got {given[:40]!r}")
     torch.set_num_threads(int(given))
 
 
