@@ -91,7 +91,7 @@ def test_without_a_twin_nothing_stands_beside() -> None:
     app = open_page("attention", {"lang": "en", "model": "story-modern", "text": TEXT, "beside": "twin"})
     assert len(sent(app).header["sides"]) == 1 and not [one for one in app.toggle if one.key == "sidebar.beside"]
     assert any("no trained twin" in line for line in island_lines(app)) and address(app)["beside"] == "twin"
-    for name, is_there in ((PRE, True), ("story-modern", False), (POST, True)):  # who has not asked for it is not told
+    for name, is_there in ((PRE, True), ("story-modern", False), (POST, False)):  # who does not ask for it is not told
         app.selectbox(key="sidebar.model").set_value(name).run()
         assert not any("no trained twin" in line for line in island_lines(app)), name
         assert ("beside" in address(app), len(sent(app).header["sides"])) == (is_there, 1 + is_there)

@@ -137,8 +137,8 @@ def fitted(view: ViewState, lm: LanguageModel, example: str) -> ViewState:
     Another model may have fewer layers or heads, and other languages. What the visitor left open
     stays so in the session: with another model it becomes another example.
 
-    A model reads a text or a picture: the other stays in the session, for the next model, and is not shown. So does
-    the wish for a twin beside it where it has none, unless an address asks for one: then that is said.
+    A model reads a text or a picture: the other stays in the session, for the next model, and is not shown. A twin
+    beside a model that has none is asked for by an address alone, and then that is said.
 
     Args:
         example: the text, or the picture, to show where none was chosen.
@@ -151,6 +151,7 @@ def fitted(view: ViewState, lm: LanguageModel, example: str) -> ViewState:
         drawing=None if view.drawing == example else view.drawing,
         layer=None if view.layer is None else min(view.layer, depth - 1),
         head=None if view.head is None else min(view.head, config.n_heads - 1),
+        twin=view.twin and (lm.twin is not None or from_address()),
     )
     knows = view.to is None or view.to in languages
     if not knows:
@@ -169,8 +170,7 @@ def fitted(view: ViewState, lm: LanguageModel, example: str) -> ViewState:
         "to": within.to or first,
     }
     st.session_state[_READ] = read
-    also = None if reads_pictures or within.lesson is not None else within.also
-    return replace(within, also=also, twin=within.twin and (lm.twin is not None or from_address()), **read)
+    return replace(within, also=None if reads_pictures or within.lesson is not None else within.also, **read)
 
 
 def shown(view: ViewState, *, layer: int, head: int) -> Shown:
