@@ -120,14 +120,19 @@ def test_every_number_is_worked_out_from_the_gradients_of_what_it_feeds(config: 
 
 
 def read_without_a_rule(config: ModelConfig) -> set[str]:
-    """What is read by values whose expressions have an operation that no derivative is declared of."""
-    found = set[str]()
-    for _, site in sites.in_order(config):
+    """What is read by values whose expressions have an operation that no derivative is declared of, and what feeds
+    nothing but such.
+    """
+    found, fed = set[str](), dict[str, set[str]]()
+    for full, site in sites.in_order(config):
         parts = list(site.expression.walk())
+        reads = {one.value.site for one in parts if isinstance(one, Element)}
+        reads |= {one.weight.name for one in parts if isinstance(one, Entry)}
         if any(isinstance(one, Largest | Top) or (isinstance(one, Softmax) and one.beside) for one in parts):
-            found |= {one.value.site for one in parts if isinstance(one, Element)}
-            found |= {one.weight.name for one in parts if isinstance(one, Entry)}
-    return found
+            found |= reads
+        for name in reads:
+            fed.setdefault(name, set()).add(full)
+    return found | {name for name, readers in fed.items() if readers <= found}
 
 
 @pytest.mark.parametrize("config", [one for one in (*few(), of_pictures()[0]) if one in PREDICTING], ids=describe)
