@@ -12,7 +12,7 @@ export function pick(value, place, arrays) {
   if ("among" in value) {
     const at = pick(value.among, place, arrays)
     if (at === undefined) return undefined
-    return typeof at === "number" ? pick(value.names[at], place, arrays) : Array.from(at.values ?? at, n => value.names[n])
+    return typeof at === "number" ? pick(value.names[at], place, arrays) : Array.from(inside(at), n => value.names[n])
   }
   if ("phrase" in value) return fill(pick(value.phrase, place, arrays), name => pick(value.values[name], place, arrays))
   if ("each" in value) return each(value, place, arrays)
@@ -28,6 +28,9 @@ export function pick(value, place, arrays) {
   if ("site" in value) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, Array.isArray(part) ? part.map(one => pick(one, place, arrays)) : pick(part, place, arrays)]))
   return value
 }
+
+// The entries of an array; of a list, which has a method called values, the list.
+const inside = found => Array.isArray(found) || ArrayBuffer.isView(found) ? found : found.values
 
 // Undefined where a part of it has yet to be sent.
 function fill(template, value) {
@@ -82,10 +85,10 @@ function each(value, place, arrays) {
   const many = name => isObject(given[name])
   const counted = Object.keys(given).find(many)
   if (!counted) return []
-  const count = (given[counted].values ?? given[counted]).length
+  const count = inside(given[counted]).length
   const nth = (name, n) => {
     if (!many(name)) return given[name]
-    const one = (given[name].values ?? given[name])[n], how = value.values[name].write
+    const one = inside(given[name])[n], how = value.values[name].write
     return how && typeof one === "number" ? written(one, how) : one
   }
   return Array.from({ length: count }, (_, n) => fill(value.each, name => nth(name, n)))
@@ -109,7 +112,7 @@ function lengths({ lengths: values, start, end, low, high, log }, place, arrays)
   const share = value => (on(value) - from) / span, between = (a, b, value) => a + share(value) * (b - a)
   const isPair = Array.isArray(start)
   if (typeof found === "number") return isPair ? start.map((a, n) => between(a, end[n], found)) : between(start, end, found)
-  const given = found.values ?? found, made = new Float32Array(given.length * (isPair ? 2 : 1))
+  const given = inside(found), made = new Float32Array(given.length * (isPair ? 2 : 1))
   given.forEach((value, n) => isPair ? start.forEach((a, k) => { made[2 * n + k] = between(a, end[k], value) }) : made[n] = between(start, end, value))
   return { values: made, shape: isPair ? [given.length, 2] : [given.length] }
 }

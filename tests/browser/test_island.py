@@ -257,3 +257,8 @@ def test_the_box_of_another_sentence_opens_and_closes(visit: Visit) -> None:
     page.wait_for_url(lambda url: "also=" not in url)
     settle(page)
     assert box.is_visible() and box.input_value() == "", "who empties it goes on typing"
+
+
+def test_a_sentence_names_all_that_stand_in_a_row_of_a_list(visit: Visit) -> None:
+    page = visit("/tokens", lang="en", text="Lily was unhappily outgoing", token="0")
+    page.locator(".prose", has_text="the same bytes are cut into other pieces: L ily.").first.wait_for()

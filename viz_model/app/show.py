@@ -37,7 +37,6 @@ from viz_model.app.choices import APART, TRIALS
 from viz_model.app.declared import DOORS, declared
 from viz_model.app.lessons import step as lesson_step
 from viz_model.app.now import Now, Opened, look_at, now_on, token_of
-from viz_model.app.open_page import is_of_decoder
 from viz_model.app.share import PICTURE
 from viz_model.app.view import ViewState
 from viz_model.config import Side
@@ -252,7 +251,7 @@ def _mount(
     options = island.options_of(opened.page) if opened.page else {}
     sections = tuple(section.name for section in opened.page.sections) if opened.page else ()
     name, text = opened.topic.name, state.now().text
-    sides = () if is_of_decoder(opened.topic, opened.opening.lm.config) else opened.opening.lm.config.sides
+    sides = () if open_page.is_of_decoder(opened.topic, opened.opening.lm.config) else opened.opening.lm.config.sides
     parts = partial(_parts, opened)
     heard = island.Heard(derivation.picked, partial(_ask_menu, name), partial(_picked, text, sides), parts)
     island.mount(data, name, options, sections, heard)
