@@ -141,6 +141,8 @@ def pick(value: Any, place: Mapping[str, int]) -> Any:
             return written(found, value.write) if value.write and np.ndim(found) == 0 else found
         case Among():
             at = np.asarray(pick(value.at, place))
+            if at.dtype.kind not in "iu":
+                raise TypeError(f"one of {len(value.names)} names is chosen by its number, not by {at!r}")
             return tuple(value.names[n] for n in at) if at.ndim else pick(value.names[int(at)], place)
         case Phrase():
             template, values = pick(value.template, place), value.values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viz_model.drawing.digits import big
-from viz_model.drawing.tables import Among, Phrase
+from viz_model.drawing.tables import Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import table
@@ -25,7 +25,7 @@ def draw(look: Look) -> Iterator[Line]:
         (words("layer_cost"), big(recurrent(config, n)), "{{work}}"),
     ]
     made = table([f"T = {n:,}", words("recurrent"), words("attention")], rows)
-    yield Line(Phrase(made, {"path": Among(paths, look.layer_number), "work": Among(work, look.layer_number)}))
+    yield Line(Phrase(made, {"path": by("layer", paths), "work": by("layer", work)}))
 
 
 def tell(look: Look) -> Iterator[Line]:
@@ -36,4 +36,4 @@ def tell(look: Look) -> Iterator[Line]:
     yield look.text("waiting", n=n, depth=look.n_layers)
     windows = [look.config.window(side, layer) for layer in range(look.n_layers)]
     said = [look.text("waiting_window" if one else "waiting_path", n=n, window=one).words for one in windows]
-    yield Line(Among(said, look.layer_number) if len(set(said)) > 1 else said[0])
+    yield Line(by("layer", said) if len(set(said)) > 1 else said[0])
