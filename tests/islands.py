@@ -8,7 +8,7 @@ from typing import Any
 
 import viz_model as vm
 from viz_model.drawing.scene import Scene, seen
-from viz_model.drawing.tables import pick
+from viz_model.drawing.tables import By, pick
 from viz_model.island.look import Look, Other
 from viz_model.island.page import Buttons, Chooser, Field, Page, Plain, Plot, Quiz, Ribbon, Section, flat
 from viz_model.island.prose import Line
@@ -51,6 +51,7 @@ def told(page: Page, look: Look, **place: int) -> str:
 
 def said(line: Line, place: dict[str, int]) -> str:
     """A line as plain text: tables looked up, markup taken off."""
+    assert not isinstance(line.words, By), "a message has one text with its places, or one of some texts"
     return plain(as_html(_words(line.words, place)))
 
 

@@ -96,6 +96,7 @@ def test_in_others_to_its_result(browser: str, tab_of: Callable[[str], Tab], app
             page.press(*written(key))
             page.click(f"{panel}.querySelector('[data-testid=stFormSubmitButton] button')")
         page.wait_for("!!document.querySelector('.st-key-lesson-next button:enabled')")
+        page.settle()  # what is said of the answer moves the button
         page.click("document.querySelector('.st-key-lesson-next button')")
     page.wait_for("document.querySelector('[data-testid=stMain]').innerText.includes('2 of 2 questions right')")
     assert WORDS in page.evaluate("document.querySelector('[data-testid=stMain]').innerText")

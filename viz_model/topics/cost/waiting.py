@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from viz_model.drawing.digits import big
-from viz_model.drawing.tables import Phrase, by
+from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.texts.markdown import table
@@ -36,4 +38,4 @@ def tell(look: Look) -> Iterator[Line]:
     yield look.text("waiting", n=n, depth=look.n_layers)
     windows = [look.config.window(side, layer) for layer in range(look.n_layers)]
     said = [look.text("waiting_window" if one else "waiting_path", n=n, window=one).words for one in windows]
-    yield Line(by("layer", said) if len(set(said)) > 1 else said[0])
+    yield Line(Among(said, by("layer", np.arange(look.n_layers))) if len(set(said)) > 1 else said[0])
