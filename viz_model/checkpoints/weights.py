@@ -158,8 +158,8 @@ def _part(whole: Tensor, share: Share | None) -> Tensor:
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    """Whether all its numbers are; the smallest and the largest say so, and are found in a tenth of the time."""
-    return not tensor.numel() or all(math.isfinite(one.item()) for one in torch.aminmax(tensor))
+    """Whether all its numbers are: so they are where their sum is, unless they are too large to be added."""
+    return math.isfinite(tensor.sum().item()) or all(math.isfinite(one.item()) for one in torch.aminmax(tensor))
 
 
 class _ShapesOnly(TorchFunctionMode):
