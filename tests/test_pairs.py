@@ -1,8 +1,7 @@
-"""Covering cases meet all that any case meets, and are fewer; each test belongs to one tier."""
+"""Covering cases meet all that any case meets, and are fewer."""
 
 import itertools
 from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,15 +46,3 @@ def test_cases_of_a_matrix_are_spread_over_the_tiers() -> None:
     assert [case.values for case in turns] == list(zip("abcdefg", [1, 2, 3, 1, 2, 3, 1], strict=True))
     assert sorted(n for _, n in fast(turns)) == [1, 2, 3]
     assert [fast(tiers.some(range(10), n)) for n in (1, 2, 4)] == [[(0,)], [(0,), (9,)], [(0,), (3,), (6,), (9,)]]
-
-
-def test_a_test_has_one_tier() -> None:
-    def tier_of(*marked: str, fixtures: Iterable[str] = ()) -> set[str]:
-        found = {*marked}
-        named = {"nodeid": "t", "fixturenames": fixtures, "add_marker": found.add}
-        tiers.assign([SimpleNamespace(get_closest_marker=found.__contains__, **named)])  # type: ignore[list-item]
-        return found
-
-    assert [tier_of("server"), tier_of(), tier_of(fixtures=["package"])] == [{"server"}, {"fast"}, {"full"}]
-    with pytest.raises(pytest.UsageError, match="t is of two tiers: server and browser"):
-        tier_of("browser", "server")

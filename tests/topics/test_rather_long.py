@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 from islands import look, made
 
 import viz_model as vm
-from viz_model.drawing.scene import Scene, encode, seen
+from viz_model import topics
+from viz_model.drawing.scene import Arrays, Scene, encode, seen
 from viz_model.drawing.tables import Absent
 from viz_model.island.look import Look
+from viz_model.island.message import message
 from viz_model.island.page import Page, Section
 from viz_model.topics import attention, block, norm_placement, overview, position
 
@@ -23,6 +27,7 @@ LATE = {"attention.projected"}
 def test_another_layer_is_drawn_as_on_its_own_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_model.island.held.MOST_CELLS", 100)
     monkeypatch.setattr(block.vectors, "MOST_TOGETHER", 1_000)
+    monkeypatch.setattr(overview.whole, "MOST_BLOCKS", 3)
     trace = vm.load("story-modern").trace(TEXT)
     page = replace(page, items=[item for item in page.items if not isinstance(item, Section)])
 
@@ -40,6 +45,20 @@ def test_another_layer_is_drawn_as_on_its_own_page(page: Page, monkeypatch: pyte
             except Absent:
                 late.add(name)
     assert of_there and late == LATE & set(of_there)
+
+
+@pytest.mark.parametrize("name", [one.name for one in pkgutil.iter_modules(topics.__path__)])
+def test_a_page_that_asks_for_no_other_layer_is_the_same_at_each(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_model.island.held.MOST_CELLS", 100)
+    lm = vm.load("story-modern")
+    if (page := import_module(f"{topics.__name__}.{name}").TOPIC.page(lm.config)) is None:
+        return
+    here = replace(look(lm.trace(TEXT), page, token=4), lm=lm)
+    for opened in ((), *((section.name,) for section in page.sections)):
+        sent = [message(page, here.of_layer(layer), Arrays(), opened, options={}) for layer in (0, 2)]
+        asks = b'"layers":[0,1]' in sent[0]
+        assert asks or sent[0] == sent[1], opened
+        assert asks == (b'"layers":[2,3]' in sent[1])
 
 
 def test_what_was_read_of_all_layers_is_of_its_run_and_shared_by_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:

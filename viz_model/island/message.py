@@ -14,6 +14,7 @@ from viz_model.drawing.scene import PALETTE, Arrays, Scene, framed, value
 from viz_model.drawing.scene import plain as plain_scene
 from viz_model.island import beats, prose
 from viz_model.island.beats import Story
+from viz_model.island.held import is_rather_long
 from viz_model.island.look import Look
 from viz_model.island.page import (
     Button,
@@ -64,14 +65,20 @@ def message(
         **frame(look.t),
         "sizes": max((one.sizes for one in looks), key=lambda sizes: sizes["token"]),
         "sides": [one.sizes for one in looks],
-        "layers": [max(one.layers.start for one in looks), min(one.layers.stop for one in looks)],
         **said,
         "items": writer.items(page.items, other),
         "end": writer.items(page.end, other),
     }
+    held = [range(one.n_layers) if _holds_all(one, arrays) else one.layers for one in looks]
+    header["layers"] = [max(layers.start for layers in held), min(layers.stop for layers in held)]
     if other is not None and not any(_differ(made) for made in (*header["items"], *header["end"])):
         header["notes"] = [*said.get("notes", ()), *prose.lines([line(look.common("beside_same"), "note")], arrays)]
     return framed(header, arrays)
+
+
+def _holds_all(look: Look, arrays: Arrays) -> bool:
+    """Whether a page tells of all layers, though that would be too much of some values."""
+    return is_rather_long(look.trace) and not arrays.is_of_layer
 
 
 def empty(t: Texts, arrays: Arrays, **said: Any) -> bytes:
@@ -187,7 +194,8 @@ class Writer:
                 return {**made.plain, "selected": value(made.selected, self._arrays)}
             case Plain():
                 return {**made.data, "kind": made.kind, "id": made.name}
-            case Story():
+            case Story():  # it is told of the selected layer
+                self._arrays.is_of_layer = True
                 return beats.plain(made, self._arrays)
             case Field():
                 return {"kind": "field", **made._asdict()}

@@ -27,9 +27,14 @@ _NEEDED = {"x", "y", "width", "look", "role", "hidden", "top"}
 
 
 class Arrays:
-    """Arrays, and long lists, in the order in which they are sent, equal ones once."""
+    """Arrays, and long lists, in the order in which they are sent, equal ones once.
+
+    Attributes:
+        is_of_layer: whether one of the tables that were written has some layers alone.
+    """
 
     def __init__(self) -> None:
+        self.is_of_layer = False
         self._known: dict[tuple[bytes, tuple[int, ...], bool], int] = {}
         self._listed: dict[tuple[type, tuple[Any, ...]], int] = {}
         self.headers: list[dict[str, Any]] = []
@@ -203,6 +208,7 @@ def _plain(value: Any, arrays: Arrays, is_coarse: bool) -> Any:
         return value
     match value:
         case By():
+            arrays.is_of_layer |= "layer" in value.start
             fixed = {axis: _plain(one, arrays, False) for axis, one in value.fixed.items()}
             given = {"fixed": fixed, "start": dict(value.start), "write": value.write}
             found = {"by": value.axes, "of": _plain(value.values, arrays, is_coarse)}

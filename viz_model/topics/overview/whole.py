@@ -145,10 +145,13 @@ def draw(look: Look) -> Scene:
     panels += [_strip(strip, n, top, frame) for n, strip in enumerate(drawn.strips)]
     longest = look.once(longest_of)
     place = norms_stand(look.trace)
-    for block in drawn.blocks:
-        panels.append(_block(block, longest, frame, place))
+    shown = [evenly(look.n_layers, layer, MOST_BLOCKS) for layer in look.layers]
+    for layer in sorted({layer for each in shown for layer in each}):
+        own = [_block(block_view(look, layer, drawn.pool), longest, frame, place)]
         if look.has("cross.pattern"):
-            panels.append(_crossing(block.layer, frame))
+            own.append(_crossing(layer, frame))
+        is_there: Any = look.by("layer", [layer in each for each in shown])
+        panels += own if all(layer in each for each in shown) else [replace(one, present=is_there) for one in own]
     panels += [_strip(strip, 0, _largest(strip), frame) for strip in ends]
     if (found := guesses(look)) is not None:
         panels.append(_next(found, frame))
@@ -171,7 +174,8 @@ def draw(look: Look) -> Scene:
         call=look.call("overview", layer=look.layer, token=look.token),
     )
     sites = [name for name in ("embed.token", "embed.position", "attn.pattern") if look.has(name)]
-    return look.drawn(scene if len(drawn.blocks) == drawn.n_layers else look.only_here(scene), sites)
+    is_whole = drawn.n_layers in (len(shown), len(drawn.blocks))
+    return look.drawn(scene if is_whole else look.only_here(scene), sites)
 
 
 def longest_of(look: Look) -> float:
