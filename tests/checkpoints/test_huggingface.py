@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import close
 from torch import Tensor
 
+import viz_model as vm
 from viz_model.app import sidebar
 from viz_model.checkpoints import huggingface, registry
 from viz_model.checkpoints.families import absent
@@ -64,14 +65,13 @@ def same(one: Transformer, other: Transformer) -> None:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_configs_are_read_as_transformers_reads_them(tmp_path: Path, name: str) -> None:
     plain = PUBLISHED[name]
-    (made,) = plain["architectures"]
+    made = plain["architectures"][0]
     sizes = {"num_key_value_heads": 1, "num_hidden_layers": 2, **SIZES[Reference(made).family]}
     plain = {**plain, **{key: size for key, size in sizes.items() if key in plain}}
     untied = made.startswith("T5") and not plain.get("tie_word_embeddings", True)
-    theirs = Reference(made, plain, untied).build().float()
-    theirs.save_pretrained(tmp_path)
+    theirs = Reference(made, plain, untied).save(tmp_path).float()
     (tmp_path / "config.json").write_text(json.dumps(plain))
-    compared(theirs, huggingface.load_folder(tmp_path), 20, close)
+    compared(theirs, vm.load(tmp_path).model, 20, close)
     assert huggingface.read_config(tmp_path, PUBLISHED[name], []).n_layers > 2  # none of its own sizes is too large
 
 
@@ -79,10 +79,10 @@ def test_names_without_a_prefix(tmp_path: Path) -> None:
     for name, made in REFERENCES.items():
         folder = tmp_path / name
         made.save(folder)
-        before = huggingface.load_folder(folder)
+        before = vm.load(folder).model
         rename_tensors(folder, r"^(transformer|bert|model)\.(?=h|w|ln|e\w*\.(?!layers)|layers|norm)", "")
         if name != "marian":  # its files always have one
-            same(huggingface.load_folder(folder), before)
+            same(vm.load(folder).model, before)
 
 
 BESIDES: dict[str, tuple[dict[str, str], Callable[[Tensors], Tensors]]] = {
@@ -122,14 +122,14 @@ BESIDES: dict[str, tuple[dict[str, str], Callable[[Tensors], Tensors]]] = {
 @pytest.mark.parametrize("family", BESIDES)
 def test_what_published_files_hold_besides(tmp_path: Path, family: str) -> None:
     reference(family).save(tmp_path)
-    before, (renamed, besides) = huggingface.load_folder(tmp_path), BESIDES[family]
+    before, (renamed, besides) = vm.load(tmp_path).model, BESIDES[family]
     for pattern, replacement in renamed.items():
         rename_tensors(tmp_path, pattern, replacement)
     change_tensors(tmp_path, lambda tensors: tensors.update(besides(tensors)))
     if family == "t5":
         absent = dict.fromkeys(("scale_decoder_outputs", "is_gated_act", "dense_act_fn"), ...)
         change_config(tmp_path, decoder_start_token_id=0, **absent)
-    same(huggingface.load_folder(tmp_path), before)
+    same(vm.load(tmp_path).model, before)
     if family == "bert":
         assert registry.load_folder(tmp_path).left_out == ("seq_relationship",)
 
@@ -137,7 +137,7 @@ def test_what_published_files_hold_besides(tmp_path: Path, family: str) -> None:
 def test_the_start_token_may_stand_beside_the_config(tmp_path: Path) -> None:
     reference("t5").save(tmp_path)
     (tmp_path / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": 7, "top_k": 3}))
-    assert huggingface.load_folder(tmp_path).config.start_id == 7
+    assert vm.load(tmp_path).model.config.start_id == 7
     (tmp_path / "generation_config.json").write_text("[]")
     refused(tmp_path, "generation_config.json", "object")
 
@@ -160,9 +160,9 @@ def index(folder: Path, weight_map: Any) -> None:
 
 
 def test_shards_lie_in_the_folder_and_are_whole(folder: Path) -> None:
-    before = huggingface.load_folder(folder)
+    before = vm.load(folder).model
     where = shard(folder)
-    same(huggingface.load_folder(folder), before)
+    same(vm.load(folder).model, before)
     for outside in OUTSIDE:
         index(folder, {**where, "transformer.wte.weight": outside})
         refused(folder, "index.json", "weight_map", repr(outside))
@@ -192,12 +192,12 @@ def test_pickles_run_nothing(folder: Path, name: str) -> None:
         (folder / name).write_bytes(b"abc")
         refused(folder, name, "damaged, or not as PyTorch saves tensors")
     reference("gpt2").save(folder)
-    huggingface.load_folder(folder)  # which has the same as safetensors
+    vm.load(folder)  # which has the same as safetensors
 
 
 @pytest.mark.parametrize("how", ["one", "former", "shards", "module.", "_orig_mod."])
 def test_tensors_are_read_from_a_bin_and_from_wrapped_names(folder: Path, how: str) -> None:
-    expected = huggingface.load_folder(folder).state_dict()
+    expected = vm.load(folder).model.state_dict()
     tensors = load_file(folder / "model.safetensors")
     if how.endswith("."):
         save_file({f"{how}{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
@@ -211,19 +211,19 @@ def test_tensors_are_read_from_a_bin_and_from_wrapped_names(folder: Path, how: s
         for file, names in parts.items():
             own = {name: tensors[name] for name in names}
             torch.save(own, folder / file, _use_new_zipfile_serialization=how != "former")
-    found = huggingface.load_folder(folder).state_dict()
+    found = vm.load(folder).model.state_dict()
     assert found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_bart_without_a_head_is_read_as_transformers_reads_it(tmp_path: Path) -> None:
     Reference("BartModel").save(tmp_path)
     theirs: Any = transformers.BartForConditionalGeneration.from_pretrained(tmp_path, attn_implementation="eager")
-    compared(theirs, huggingface.load_folder(tmp_path), 5, close)
+    compared(theirs, vm.load(tmp_path).model, 5, close)
 
 
 def test_what_changes_nothing_refuses_nothing(tmp_path: Path) -> None:
     Reference("LlamaForCausalLM").save(tmp_path)
-    expected = huggingface.load_folder(tmp_path).config
+    expected = vm.load(tmp_path).model.config
     change_config(
         tmp_path,
         attn_implementation="sdpa", model_max_length=7, keys_to_ignore_at_inference=["x"], license="mit",
@@ -231,7 +231,7 @@ def test_what_changes_nothing_refuses_nothing(tmp_path: Path) -> None:
         cache_implementation="static", neftune_noise_alpha=5,
         auto_map={"AutoConfig": "configuration_llama.LlamaConfig", "AutoModel": "modeling_llama.LlamaModel"},
     )  # fmt: skip
-    assert huggingface.load_folder(tmp_path).config == expected
+    assert vm.load(tmp_path).model.config == expected
 
 
 def test_tensors_that_are_missing_shaped_otherwise_or_too_many(family_folder: Path) -> None:
@@ -299,17 +299,17 @@ def test_older_spellings_of_newer_families(tmp_path: Path) -> None:
     old = {"sliding_window_pattern": 2, "rope_theta": 90.0, "rope_local_base_freq": 20.0}
     scaled = {"rope_type": "linear", "factor": 8.0}
     change_config(tmp_path / "gemma", layer_types=..., rope_parameters=..., rope_scaling=scaled, **old)
-    found = huggingface.load_folder(tmp_path / "gemma").config
+    found = vm.load(tmp_path / "gemma").model.config
     nearby, everywhere = Rope(base=20.0), Rope(base=90.0, scaling=LinearScaling(factor=8.0))
     assert found.windows == (3, 0, 3) and found.positions == (nearby, everywhere, nearby)
     reference("gpt_neox").save(tmp_path / "neox")
     change_config(tmp_path / "neox", rope_parameters=..., rotary_pct=0.75, rotary_emb_base=200)
-    assert huggingface.load_folder(tmp_path / "neox").config.position == Rope(base=200.0, fraction=0.75)
+    assert vm.load(tmp_path / "neox").model.config.position == Rope(base=200.0, fraction=0.75)
     reference("qwen2").save(tmp_path / "qwen")
     change_config(tmp_path / "qwen", rope_parameters=..., rope_theta=1e6, layer_types=..., use_sliding_window=True)
-    assert huggingface.load_folder(tmp_path / "qwen").config.windows == ()  # none from layer 28 on
+    assert vm.load(tmp_path / "qwen").model.config.windows == ()  # none from layer 28 on
     change_config(tmp_path / "qwen", max_window_layers=1, sliding_window=4)
-    assert huggingface.load_folder(tmp_path / "qwen").config.windows == (0, 4)
+    assert vm.load(tmp_path / "qwen").model.config.windows == (0, 4)
 
 
 @pytest.mark.parametrize(

