@@ -49,7 +49,7 @@ def mount(page: Any, **query: str) -> None:
     page.evaluate("void window.mount()")
 
 
-@pytest.mark.parametrize("name", ["attention", "block", "position"])
+@pytest.mark.parametrize("name", ["attention", "block"])
 def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -> None:
     long = "The little cat sat on the mat and looked at the big dog because it was hungry. " * 6
     given = {"name": name, "model": "story-pre-ln", "layer": "0", "head": "0"}
