@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from tiny_models import describe, few, language_model, run_both, tiny_config, without_a_part
+from tiny_models import describe, few, language_model, of_pictures, run_both, tiny_config, without_a_part
 from torch.nn import functional as F
 
 from viz_model.config import ModelConfig
@@ -47,7 +47,7 @@ def test_vectors_are_compared_by_cosine_and_length(pair: tuple[Trace, Trace]) ->
     assert (found.cosines < 1).any()
 
 
-@pytest.mark.parametrize("config", [*few(), *without_a_part()], ids=describe)
+@pytest.mark.parametrize("config", [*few(), *without_a_part(), *of_pictures()], ids=describe)
 def test_runs_part_where_the_edit_is_made(config: ModelConfig) -> None:
     lm, side = language_model(config), config.sides[-1]
     at = f"{side}." if len(config.sides) > 1 else ""

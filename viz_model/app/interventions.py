@@ -183,8 +183,10 @@ _PARTS = {"norm": edits.NoNorm, "residual": edits.NoResidual, "position": edits.
 def says(run: runs.RunKey, position: int, t: Texts) -> str:
     """Of an edited run: what it predicts, and what it would have predicted."""
     found = effect(run, position)
-    site = t("edits.nowhere") if found.first is None else literal(found.first)
-    if found.before is None or found.after is None:
+    site = literal(found.first or "")
+    if found.first is None:
+        text = t("edits.changed_nothing")
+    elif found.before is None or found.after is None:
         text = t("edits.changed_vectors", site=site)
     else:
         names = {

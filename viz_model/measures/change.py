@@ -175,7 +175,7 @@ class Difference(NamedTuple):
     """A value that differs between two runs.
 
     ``positions`` are those that differ by more than the tolerance, times the largest number before where that is
-    above 1; for keys and values they are those of the text that is looked at.
+    above 1; for keys and values they are those of the text that is looked at, and of what has none the first axis.
     """
 
     site: str
@@ -209,7 +209,7 @@ def first(before: Trace, after: Trace) -> Difference | None:
 
 def _difference(before: Trace, after: Trace, name: str) -> Difference:
     axes = before.site(name).axes
-    along = next(n for n, axis in enumerate(axes) if axis in ("T", "Tq", "Tk"))
+    along = next((n for n, axis in enumerate(axes) if axis in ("T", "Tq", "Tk")), 0)
     a, b = (run[name].movedim(along, 0) for run in (before, after))
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)  # [T, …]
     if not a.is_floating_point():
