@@ -25,8 +25,7 @@ EXAMPLES: tuple[edits.Edit, ...] = (
     edits.PatchResidual(site="embed.out", position=1, from_ids=(1, 2)),
     *(edits.ExpertOff(layer=1, expert=3), edits.ExpertOnly(layer=1, expert=3)),
     edits.ExpertOnly(layer=1, expert=3, position=2),
-    edits.FlipMask(query=2, key=1),
-    edits.FlipMask(query=2, layer=1, side="encoder"),
+    *(edits.FlipMask(query=2, key=1), edits.FlipMask(query=2, layer=1, side="encoder")),
     edits.ShuffleTokens(seed=3),
     edits.ShuffleTokens(order=(1, 0)),
     *(edit() for edit in (edits.NoMask, edits.NoScale, edits.NoPosition, edits.NoResidual, edits.NoNorm)),
@@ -49,8 +48,9 @@ def test_every_edit_has_words_of_its_own(language: str) -> None:
     ("page", "changes"),
     turns([page for page in PAGES if page != frame.FIRST], ["head-off.1.3~skip.2.ffn", "no-norm", "no-mask~shuffle.3"]),
 )
-def test_every_page_shows_a_changed_run(page: str, changes: str) -> None:
-    app = opened(page, changes)
+@pytest.mark.parametrize("model", [MODEL, "digits-vit", "read-digits"])
+def test_every_page_shows_a_changed_run(page: str, changes: str, model: str) -> None:
+    app = opened(page, changes, model=model)
     assert "Changed run" in said(app) and app.query_params["edits"] == changes
     shown = [button for button in app.sidebar.button if str(button.key).startswith("sidebar.edit.")]
     assert len(shown) == len(changes.split("~"))
