@@ -52,11 +52,7 @@ def told(page: Page, look: Look, **place: int) -> str:
 def said(line: Line, place: dict[str, int]) -> str:
     """A line as plain text: tables looked up, markup taken off."""
     assert not isinstance(line.words, By), "a message has one text with its places, or one of some texts"
-    return plain(as_html(_words(line.words, place)))
-
-
-def _words(words: Any, place: dict[str, int]) -> str:
-    return str(pick(words, place))
+    return plain(as_html(str(pick(line.words, place))))
 
 
 def plain(markup: str) -> str:

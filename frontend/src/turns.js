@@ -12,7 +12,7 @@ export function turns(me, root, body) {
   const { present } = me.page
   root.classList.toggle("presents", !!present && !me.page.renews)
   if (!present || me.page.renews) return
-  const made = root.turns ??= build(root, body)
+  const made = body.turns ??= build(root, body) // what is mounted anew has another
   made.words = present
   requestAnimationFrame(() => show(made))
 }
@@ -27,13 +27,13 @@ function build(root, body) {
   body.before(bar)
   const key = event => {
     const by = KEYS[event.key]
-    if (!root.isConnected) return document.removeEventListener("keydown", key)
+    if (!body.isConnected) return document.removeEventListener("keydown", key)
     if (!by || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
     event.preventDefault()
     turn(made, by)
   }
   document.addEventListener("keydown", key)
-  new ResizeObserver(() => show(made)).observe(root)
+  new ResizeObserver(() => body.isConnected && show(made)).observe(root)
   return made
 }
 

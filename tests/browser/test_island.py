@@ -65,6 +65,12 @@ def test_what_is_not_in_the_message_is_asked_for_at_once(name: str, page: Any) -
     assert told == [2]
 
 
+def test_what_is_mounted_anew_is_shown_by_a_projector(page: Any) -> None:
+    mount(page, model="story-pre-ln", text="Hi", view="present")
+    page.evaluate("window.mount()(), void window.mount()")
+    page.locator(".viz-slides h2").wait_for(timeout=5_000)
+
+
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
     mount(page, model="story-pre-ln", text="The cat sat on the mat")
     box = page.get_by_role("textbox", name="Your sentence")

@@ -122,14 +122,11 @@ THEIRS = {
 CONFIG = tiny_config(n_layers=2, ffn=Gated(), n_heads=2)
 
 
-def names() -> list[str]:
-    return [name for name, _ in random_model(CONFIG).named_parameters()]
-
-
 @pytest.mark.parametrize("family", THEIRS)
 def test_a_family_has_tensors_of_these_names(family: str) -> None:
     theirs = set(THEIRS[family].build().state_dict())
     parts = [f"decoder.blocks.1.{part}.out" for part in ("attn", "ffn", "attn_norm", "ffn_norm")]
-    ours = [name for part in parts for name in weights_of(names(), part) if name.endswith("weight")]
+    names = [name for name, _ in random_model(CONFIG).named_parameters()]
+    ours = [name for part in parts for name in weights_of(names, part) if name.endswith("weight")]
     found = {named[family].split(" ")[0] for named in hub_names(CONFIG, ours).values() if family in named}
     assert len(found) >= 4 and found <= theirs
