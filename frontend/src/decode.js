@@ -1,5 +1,20 @@
 // The inverse of viz_model.drawing.scene.encode: length, JSON header, numbers.
-const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array }
+const TYPES = { f4: Float32Array, b2: Uint16Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array }
+
+// Numbers as they were sent, of which no more is decoded than is looked at: most are of other layers and heads.
+class Numbers {
+  constructor(sent, decoded, shape, coarse) {
+    Object.assign(this, { sent, decoded, shape, coarse })
+  }
+
+  get values() {
+    return this.whole ??= this.decoded(this.sent)
+  }
+
+  part(at, size) {
+    return this.whole?.subarray(at, at + size) ?? this.decoded(this.sent.subarray(at, at + size))
+  }
+}
 
 export function decode(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -10,11 +25,25 @@ export function decode(bytes) {
     const Type = TYPES[type], n = shape.at(-1), whole = shape.reduce((count, size) => count * size, 1), count = lower ? whole / n * (n + 1) / 2 : whole
     const sent = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
     at += count * Type.BYTES_PER_ELEMENT
-    const values = scale ? Float32Array.from(sent, n => n === -128 ? NaN : n * scale) : sent
-    return { values: lower ? squares(values, n, whole / (n * n)) : values, shape, coarse: !!scale }
+    const decoded = scale ? coarse(scale) : type === "b2" ? brain : given => given
+    return lower ? new Numbers(squares(decoded(sent), n, whole / (n * n)), given => given, shape, !!scale) : new Numbers(sent, decoded, shape, !!scale)
   })
   const { lists, ...rest } = header
   return { header: lists ? whole(rest, lists) : header, arrays }
+}
+
+// A byte a number. Loops: `from` with a function takes ten times as long.
+const coarse = scale => given => {
+  const made = new Float32Array(given)
+  for (let n = 0; n < made.length; n++) made[n] = made[n] === -128 ? NaN : made[n] * scale
+  return made
+}
+
+// bfloat16: the upper halves of numbers in single precision.
+function brain(given) {
+  const made = new Uint32Array(given)
+  for (let n = 0; n < made.length; n++) made[n] <<= 16
+  return new Float32Array(made.buffer)
 }
 
 // A header with the long lists in their places, each of which is sent once.

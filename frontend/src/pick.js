@@ -75,7 +75,7 @@ const nth = (table, axis, place, arrays) => (pick(table.fixed?.[axis], place, ar
 function view(array, at, size, shape) {
   array.views ??= new Map()
   const key = `${at},${size}`
-  if (!array.views.has(key)) array.views.set(key, { values: array.values.subarray(at, at + size), shape, coarse: array.coarse })
+  if (!array.views.has(key)) array.views.set(key, { values: array.part(at, size), shape, coarse: array.coarse })
   return array.views.get(key)
 }
 

@@ -126,9 +126,21 @@ class Look:
         read: dict[Any, Any] = self.once(lambda _: {}, "wide")
         return replace(self, layers=range(self.n_layers), _read=read)
 
+    @property
+    def late(self) -> Look:
+        """:attr:`wide` once another layer was asked for: for what is much of all layers, which few will look at."""
+        return self.wide if len(self._asked) > 1 else self
+
     def of_layer(self, layer: int) -> Look:
         """The same with tables of one layer; what was read of all layers together stays read."""
-        return replace(self, layer=layer, layers=range(layer, layer + 1), _read={"wide": self.wide._read})
+        self._asked.add(layer)
+        read = {"wide": self.wide._read, "layers asked": self._asked}
+        return replace(self, layer=layer, layers=range(layer, layer + 1), _read=read)
+
+    @property
+    def _asked(self) -> set[int]:
+        """The layers of which this run was asked for tables of one."""
+        return self.once(lambda _: set(), "layers asked")
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""

@@ -268,6 +268,11 @@ def wide(*items: Item | Row) -> tuple[Any, ...]:
     return through(lambda look: look.wide, *items)
 
 
+def late(*items: Item | Row) -> tuple[Any, ...]:
+    """The same, but of the selected layer alone until another is asked for."""
+    return through(lambda look: look.late, *items)
+
+
 def columns(*items: Item | Sequence[Item | Row]) -> Row:
     """Columns of equal width."""
     return Row(tuple(one if isinstance(one, Sequence) else (one,) for one in items), (1,) * len(items))

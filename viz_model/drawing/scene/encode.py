@@ -67,6 +67,9 @@ class Arrays:
                 # −128 is what is not finite.
                 part = np.where(finite, np.rint(np.where(finite, values, 0) / step), -128).astype(np.int8).tobytes()
                 header |= {"type": "i1", "scale": step}
+            elif not is_whole and not (halves := values.reshape(-1).view(np.uint16).reshape(-1, 2))[:, 0].any():
+                part = halves[:, 1].tobytes()  # of numbers in bfloat16, and of others that need no more
+                header["type"] = "b2"
             self.headers.append(header)
             self.parts.append(part)
         return {"array": self._known[key]}

@@ -13,6 +13,7 @@ from viz_model.island.page import (
     beside,
     columns,
     is_there,
+    late,
     narrow,
     through,
     where,
@@ -147,7 +148,10 @@ PAGE = Page(
     items=(
         say.text("lead"),
         Row(
-            ((*wide(heads.draw, heads.source), projected.title, projected.draw, projected.tell), wide(heads.tell)),
+            (
+                (*wide(heads.draw, heads.source), *late(projected.title, projected.draw, projected.tell)),
+                wide(heads.tell),
+            ),
             (3, 2),
         ),
         *wide(query.title, query.draw),

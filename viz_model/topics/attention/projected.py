@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
+from torch import nn
 
 from viz_model.config import Latent
 from viz_model.drawing import heatmap
@@ -16,6 +19,7 @@ from viz_model.drawing.tables import by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads
+from viz_model.model import stored
 from viz_model.values.expression import Expression
 from viz_model.values.leaves import Element
 
@@ -29,9 +33,9 @@ MOST_ROWS, MOST_DEEP = 64, 24
 
 
 class Products(NamedTuple):
-    """What is read, [L, T, D], and by letter the ``weights`` and what they make of it, [L, H, T, K].
+    """What is read, [L, T, D], and by letter the ``weights``, [L, H, D, K], and what they make of it, [L, H, T, K].
 
-    A weight is [L, H, D, K]; of keys and values that heads share [L, G, D, K].
+    Of keys and values that heads share there is one for each group.
     """
 
     x: np.ndarray
@@ -65,15 +69,38 @@ def read_of(look: Look) -> int | None:
 
 
 def products(look: Look) -> Products:
-    config = look.here
-    weights: dict[str, list[np.ndarray]] = {letter: [] for letter in LETTERS}
-    for layer in look.layers:
-        attention: Any = look.trace.stack.block(layer).attn
-        for letter in LETTERS:
-            stored = getattr(attention, letter).weight.detach().numpy()  # [H·K or G·K, D]
-            weights[letter].append(stored.reshape(-1, config.d_head, stored.shape[-1]).swapaxes(-1, -2))
-    made = {letter: look.of_heads(made_of(look, letter)) for letter in LETTERS}
-    return Products(look.every(read_site(look)), {name: np.stack(each) for name, each in weights.items()}, made)
+    weights = {letter: _of_heads(look, letter, lambda w: stored.single(w.weight.detach())) for letter in LETTERS}
+    made = {letter: look.every(made_of(look, letter)) for letter in LETTERS}
+    return Products(look.every(read_site(look)), weights, made)
+
+
+def _of_heads(look: Look, letter: str, numbers: Callable[[nn.Linear], torch.Tensor]) -> np.ndarray:
+    """Numbers [H·K, D] of the matrices of all layers, as [L, H, D, K]."""
+    attention: list[Any] = [look.trace.stack.block(layer).attn for layer in look.layers]
+    found = torch.stack([numbers(stored.running(getattr(one, letter))) for one in attention])
+    return found.unflatten(1, (-1, look.here.d_head)).mT.numpy()
+
+
+def _deep(width: int) -> int:
+    """How many entries of a row share a cell."""
+    return -(-width // MOST_DEEP)
+
+
+_DRAWN: WeakKeyDictionary[nn.Linear, tuple[int, torch.Tensor]] = WeakKeyDictionary()
+"""Matrices as they are drawn, with the version of their weights: of a large model it takes time to read them all."""
+
+
+def _drawn(matrix: nn.Linear) -> torch.Tensor:
+    """[H·K, D], where many share a cell the one of largest magnitude (:func:`viz_model.drawing.heatmap.extremes`)."""
+    version = 0 if matrix.weight.is_inference() else matrix.weight._version  # another once somebody has trained on
+    if _DRAWN.get(matrix, (-1, None))[0] != version:
+        weight, deep = stored.single(matrix.weight.detach()), _deep(matrix.in_features)
+        if deep > 1:
+            filled = nn.functional.pad(weight, (0, -weight.shape[-1] % deep))  # zeros are never the largest
+            low, high = torch.aminmax(filled.unflatten(-1, (-1, deep)), dim=-1)
+            weight = torch.where(high >= -low, high, low)
+        _DRAWN[matrix] = version, weight
+    return _DRAWN[matrix][1]
 
 
 def latent(look: Look) -> Latent | None:
@@ -93,22 +120,23 @@ def draw(look: Look) -> Scene | None:
     """X on the left, and for each letter W and the product, the selected token's row framed."""
     if latent(look) is not None or read_of(look) is not None:
         return None
-    found, words, n = look.once(products), look.words, len(look)
-    pool, deep = -(-n // MOST_ROWS), -(-found.x.shape[-1] // MOST_DEEP)
+    site, words, n = read_site(look), look.words, len(look)
+    read = look.every(site)
+    pool, deep = -(-n // MOST_ROWS), _deep(read.shape[-1])
     names, config = heatmap.spans(look.labels, pool), look.here
     whole = 3 * TALL + 2 * GAP
     group = by("head", np.array([heads.shared_with(config, head)[0] for head in range(look.n_heads)]))
+    own: dict[str, dict[str, Any]] = {"q": {}, "k": {"head": group}, "v": {"head": group}}
 
     def cells(id: str, values: Any, place: tuple[float, float], y: float, height: float, **more: Any) -> Cells:
         place_: dict[str, Any] = {"x": (place[0], 0), "y": y, "width": (place[1], 0), "height": height}
         return Cells(id=id, values=values, look="signed", **place_, **more)
 
-    def top(values: np.ndarray, axes: str) -> Any:
+    def top(values: np.ndarray, axes: str, **fixed: Any) -> Any:
         most = np.abs(values).max((-2, -1))  # of pooled numbers, too: they are those furthest from 0
-        return look.by(axes, np.where(most > 0, most, 1.0).astype(np.float32))
+        return look.by(axes, np.where(most > 0, most, 1.0).astype(np.float32), **fixed)
 
-    site = read_site(look)
-    x = heatmap.pooled(found.x, Pool(pool, 1))
+    x = heatmap.pooled(read, Pool(pool, 1))
     marks: list[Mark] = [
         Text(id="x.name", text=words("projected_x", t=n, d=config.d_model), x=(LEFT[0], 0), y=10, bold=True),
         cells(
@@ -118,12 +146,10 @@ def draw(look: Look) -> Scene | None:
         ),
     ]  # fmt: skip
     for n_row, (letter, role) in enumerate(LETTERS.items()):
-        y = TOP + n_row * (TALL + GAP)
-        w = heatmap.pooled(found.weights[letter], Pool(deep, 1))
-        w = w.repeat(config.n_heads // w.shape[1], axis=1)
-        made = heatmap.pooled(found.made[letter], Pool(pool, 1))
+        y, fixed = TOP + n_row * (TALL + GAP), own[letter]
+        w = _of_heads(look, letter, _drawn)
+        made = heatmap.pooled(look.every(made_of(look, letter)), Pool(pool, 1))
         columns = tuple(map(str, range(config.d_head)))
-        head: Any = "head" if letter == "q" else group
         marks += [
             Text(id=f"{letter}.times", text="·", x=(0.335, 0), y=y + TALL / 2, anchor="middle", size=20, bold=True),
             Text(
@@ -131,7 +157,7 @@ def draw(look: Look) -> Scene | None:
                 x=(MIDDLE[0], 0), y=y - 11, bold=True,
             ),
             cells(
-                f"w.{letter}", look.by("layer head", w), MIDDLE, y, TALL, top=top(w, "layer head"),
+                f"w.{letter}", look.by("layer head", w, **fixed), MIDDLE, y, TALL, top=top(w, "layer head", **fixed),
                 rows=heatmap.spans(tuple(map(str, range(config.d_model))), deep), columns=columns, role=role,
                 name=f"W_{letter.upper()}", site=f"W_{letter.upper()}",
                 # Of every layer and head: rows that share cells are for the eye, and a byte a number is enough.
@@ -143,9 +169,10 @@ def draw(look: Look) -> Scene | None:
                 bold=True,
             ),
             cells(
-                f"made.{letter}", look.by("layer head", made), RIGHT, y, TALL, role=role, rows=names, columns=columns,
-                top=top(made, "layer head"), name=letter.upper(), site=look.full(f"attn.{letter}"),
-                where=look.cells(f"attn.{letter}", (head, ROW, COLUMN)) if pool == 1 else None,
+                f"made.{letter}", look.by("layer head", made, **fixed), RIGHT, y, TALL, role=role, rows=names,
+                columns=columns, top=top(made, "layer head", **fixed), name=letter.upper(),
+                site=look.full(f"attn.{letter}"),
+                where=look.cells(f"attn.{letter}", (fixed.get("head", "head"), ROW, COLUMN)) if pool == 1 else None,
             ),
         ]  # fmt: skip
         marks.append(_frame(f"row.{letter}", RIGHT, y, TALL, n, pool))
@@ -157,7 +184,7 @@ def draw(look: Look) -> Scene | None:
         title=words("projected_alt", head=look.head_number, layer=look.layer_number),
         note=look.common("pooled", rows=deep, columns=1) if deep > 1 else "",
     )
-    return look.drawn(scene, [site, *(f"attn.{letter}" for letter in LETTERS)], data=found)
+    return look.drawn(scene, [site, *(f"attn.{letter}" for letter in LETTERS)], data=products(look.narrow))
 
 
 def _frame(id: str, place: tuple[float, float], y: float, height: float, n: int, pool: int) -> Rect:
