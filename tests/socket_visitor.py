@@ -42,7 +42,7 @@ class Visitor:
         self.query = urlencode(query or {})  # the address as the app last wrote it
         self.elements: dict[tuple[int, ...], Any] = {}  # what the page shows, by place
         self.errors: list[str] = []  # what went wrong on any page so far
-        self._folds: set[str] = set()
+        self.folds: set[str] = set()
         self._inside: dict[str, str] = {}
         self._parts: dict[tuple[int, ...], str] = {}
         self._sent = 0
@@ -141,7 +141,7 @@ class Visitor:
 
     def open_door(self, key: str, is_open: bool = True) -> float:
         """Click the title of a door or a fold."""
-        return self._set(next(id for id in self._folds if id.endswith(key)), bool_value=is_open)
+        return self._set(next(id for id in self.folds if id.endswith(key)), bool_value=is_open)
 
     def select(self, **chosen: int) -> float:
         """Click what selects a layer, head or token in any picture, and rest."""
@@ -206,7 +206,7 @@ class Visitor:
                 self.errors.append(f"page not found: {self._page}")
             elif kind == "delta":
                 if message.delta.add_block.expandable.id:
-                    self._folds.add(message.delta.add_block.expandable.id)
+                    self.folds.add(message.delta.add_block.expandable.id)
                 if message.delta.WhichOneof("type") == "new_element":
                     element = message.delta.new_element
                     place = tuple(message.metadata.delta_path)

@@ -49,23 +49,33 @@ export function paintCells(canvas, width, height, marks, colors) {
   pen.globalAlpha = 1
 }
 
-// The cells of a matrix as one small image, and whether some are masked. Numbers that were painted alike last time, as
-// in every frame of a move that changes their place alone, are not painted again.
+// The cells of a matrix as one small image, and which are masked, as runs of a row: its number, the first column, the
+// one behind the last. Numbers that were painted alike last time, as in every frame of a move that changes their place
+// alone, are not painted again.
 const painted = new WeakMap() // by the numbers themselves
 function tileOf(mark, colors) {
   const { rows, columns, values } = mark, look = [mark.look, mark.top, mark.role, rows, columns, mark.empty, JSON.stringify(mark.stops ?? 0)].join()
   const known = painted.get(values)
   if (known && known.look === look && known.colors === colors) return known
-  const { tile, context, pixels } = sheet(columns, rows, mark.passes)
-  let masked = false
+  const { tile, context, pixels } = sheet(columns, rows, mark.passes), { data } = pixels, masked = []
+  const hue = value => bytesOf(colors, colorOf(mark, value)), twoHues = mark.look === "stops" ? null : [hue(1), hue(-1)]
   for (let i = 0; i < rows * columns; i++) {
     const value = values[i]
-    if (!Number.isFinite(value)) { masked = !mark.empty; continue }
-    pixels.data.set(bytesOf(colors, colorOf(mark, value)).subarray(0, 3), 4 * i)
-    pixels.data[4 * i + 3] = Math.round(255 * shareOf(mark, value))
+    if (!Number.isFinite(value)) {
+      if (mark.empty) continue
+      const row = Math.floor(i / columns), from = i % columns, last = masked.at(-1)
+      if (last?.[0] === row && last[2] === from) last[2]++
+      else masked.push([row, from, from + 1])
+      continue
+    }
+    const bytes = twoHues ? twoHues[value < 0 ? 1 : 0] : hue(value), at = 4 * i
+    data[at] = bytes[0]
+    data[at + 1] = bytes[1]
+    data[at + 2] = bytes[2]
+    data[at + 3] = Math.round(255 * shareOf(mark, value))
   }
   context.putImageData(pixels, 0, 0)
-  const made = { tile, masked, look, colors, data: pixels.data, passes: mark.passes }
+  const made = { tile, masked, look, colors, data, passes: mark.passes }
   if (!mark.passes) painted.set(values, made)
   return made
 }
@@ -90,15 +100,17 @@ function averaged(made, columns, rows, w, h) {
   const wide = Math.max(1, Math.min(w, columns)), tall = Math.max(1, Math.min(h, rows))
   if (wide === columns && tall === rows) return made.tile
   if (made.small?.width === wide && made.small.height === tall) return made.small
-  const sums = new Float32Array(4 * wide * tall), across = covered(columns, wide), down = covered(rows, tall)
+  const sums = new Float32Array(4 * wide * tall), across = covered(columns, wide), down = covered(rows, tall), { data } = made
   for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) {
-      const from = 4 * (r * columns + c), alpha = made.data[from + 3]
-      for (const [y, high] of down[r]) {
-        for (const [x, broad] of across[c]) {
-          const to = 4 * (y * wide + x), share = high * broad
-          for (let n = 0; n < 3; n++) sums[to + n] += share * alpha * made.data[from + n]
-          sums[to + 3] += share * alpha
+    for (let j = 0; j < down[r].length; j += 2) {
+      for (let c = 0, from = 4 * r * columns, row = down[r][j] * wide; c < columns; c++, from += 4) {
+        const alpha = down[r][j + 1] * data[from + 3]
+        if (alpha) for (let k = 0; k < across[c].length; k += 2) {
+          const to = 4 * (row + across[c][k]), share = across[c][k + 1] * alpha
+          sums[to] += share * data[from]
+          sums[to + 1] += share * data[from + 1]
+          sums[to + 2] += share * data[from + 2]
+          sums[to + 3] += share
         }
       }
     }
@@ -113,33 +125,25 @@ function averaged(made, columns, rows, w, h) {
   return made.small = small
 }
 
-// Of each of so many cells, which of the fewer pixels it stands in, and the share of each pixel that it covers.
+// Of each of so many cells, which of the fewer pixels it stands in, each followed by the share of it that it covers.
 function covered(cells, pixels) {
   return Array.from({ length: cells }, (_, n) => {
     const from = n * pixels / cells, to = (n + 1) * pixels / cells, found = []
-    for (let at = Math.floor(from); at < Math.min(pixels, Math.ceil(to - 1e-9)); at++) found.push([at, Math.min(to, at + 1) - Math.max(from, at)])
+    for (let at = Math.floor(from); at < Math.min(pixels, Math.ceil(to - 1e-9)); at++) found.push(at, Math.min(to, at + 1) - Math.max(from, at))
     return found
   })
 }
 
 // All cells of a matrix as one small image, which is then stretched.
 function image(pen, mark, scale, colors) {
-  const { rows, columns, values } = mark, made = tileOf(mark, colors), { masked } = made
+  const { rows, columns } = mark, made = tileOf(mark, colors)
   const edge = n => Math.round(n * scale)
   const x = edge(mark.x), y = edge(mark.y), w = edge(mark.x + mark.width) - x, h = edge(mark.y + mark.height) - y
-  if (masked) {
-    pen.fillStyle = hatch(pen)
-    for (let r = 0; r < rows; r++) {
-      // A run of masked cells is one rectangle.
-      for (let c = 0; c < columns; c++) {
-        if (Number.isFinite(values[r * columns + c])) continue
-        const first = c
-        while (c + 1 < columns && !Number.isFinite(values[r * columns + c + 1])) c++
-        const x0 = x + Math.round(first * w / columns), x1 = x + Math.round((c + 1) * w / columns)
-        const y0 = y + Math.round(r * h / rows), y1 = y + Math.round((r + 1) * h / rows)
-        pen.fillRect(x0, y0, x1 - x0, y1 - y0)
-      }
-    }
+  if (made.masked.length) pen.fillStyle = hatch(pen)
+  for (const [row, from, to] of made.masked) {
+    const x0 = x + Math.round(from * w / columns), x1 = x + Math.round(to * w / columns)
+    const y0 = y + Math.round(row * h / rows), y1 = y + Math.round((row + 1) * h / rows)
+    pen.fillRect(x0, y0, x1 - x0, y1 - y0)
   }
   pen.drawImage(averaged(made, columns, rows, w, h), x, y, w, h)
 }

@@ -160,10 +160,11 @@ function glide(panel, cells, from, colors, duration) {
       for (const name of ["x", "y", "width", "height", "top"]) place[name] = between(old[name], now[name])
       // Of the same numbers only the place changes, and what was painted of them stays.
       if (old.rows !== now.rows || old.columns !== now.columns || old.values === now.values) return { ...now, ...place }
-      const values = now.values.map((value, i) => {
-        const before = old.values[i]
-        return Number.isFinite(before) && Number.isFinite(value) ? between(before, value) : value
-      })
+      const values = now.values.slice()
+      for (let i = 0; i < values.length; i++) {
+        const before = old.values[i], value = values[i]
+        if (Number.isFinite(before) && Number.isFinite(value)) values[i] = before + (value - before) * eased
+      }
       return { ...now, ...place, values, passes: true }
     }), colors)
     if (share < 1) panel.gliding = requestAnimationFrame(step)

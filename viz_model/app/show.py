@@ -152,11 +152,13 @@ def _parts(opened: Opened, is_another: bool) -> tuple[str, ...]:
     """Which parts of the page show another run, or another place in it.
 
     The page's message has the maps of all heads, too, but for a long run, of which they are a part of their own; and
-    what is below the page shows something where it is open.
+    what is below the page shows something where it is open, or where layers differ in what is below them.
     """
     opening, view = opened.opening, state.current()
     doors = (APART, TRIALS, *(door.choice for door in opened.doors))
-    shown = (state.BODY, *((state.BELOW,) if any(view.chosen(opened.topic.name, one) for one in doors) else ()))
+    is_below = any(view.chosen(opened.topic.name, one) for one in doors)
+    is_below |= bool(opening.lm.config.mixers and opened.page and opened.page.unattended)
+    shown = (state.BODY, *((state.BELOW,) if is_below else ()))
     if not is_another:
         return shown
     whole = (state.BODY, state.BELOW, state.PLACE, state.ASK)
