@@ -397,6 +397,8 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
         ("bart", {"decoder_ffn_dim": 30}, "decoder_ffn_dim"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("marian", {"decoder_attention_heads": 4}, "decoder_attention_heads"),
+        ("qwen3_next", {"hidden_act": "gelu"}, "hidden_act"),
+        ("deepseek_v3", {"head_dim": 2}, "head_dim"),
     ],
 )
 def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[str, Any], field: str) -> None:
