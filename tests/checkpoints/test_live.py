@@ -111,6 +111,7 @@ def holding(**held: Any) -> nn.Module:
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
         (nn.Linear(2, 2, device="meta"), {"config": {}}, "Linear: 'weight' is on the device meta"),
         (holding(config=transformers.ViTConfig()), {}, "Linear: a model of pictures is loaded from its folder"),
+        (Reference("BertForMaskedLM", {"tie_word_embeddings": False}).build(), {}, "not the copy of .*vm.observe"),
         (holding(config=transformers.MPNetConfig()), {}, "Linear/config.json: model_type: 'mpnet' .*vm.observe_model"),
     ],
 )

@@ -51,7 +51,6 @@ MORE = {
     "gpt-neo-local": Reference(
         "GPTNeoForCausalLM", {"attention_types": [[["local"], 2], [["global"], 1]], "num_layers": 3}
     ),
-    "olmo2": Reference("Olmo2ForCausalLM"),
     "modernbert-decoder": Reference("ModernBertDecoderForCausalLM", {"rope_parameters": NEARBY, "sliding_window": 3}),
     "modernbert-decoder-biases": Reference(
         "ModernBertDecoderForCausalLM",
