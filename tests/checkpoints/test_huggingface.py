@@ -364,7 +364,6 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
         ("gpt2", {"add_cross_attention": True}, "add_cross_attention"),
         ("gpt2", {"activation_function": "mish"}, "activation_function"),
         ("gpt2", {"n_head": 5}, "n_head"),
-        ("gpt2", {"n_layer": 10**9}, "n_layer"),
         ("gpt2", {"n_positions": 2**40}, "n_positions"),
         ("gpt2", {"pruned_heads": {"0": [1]}}, "pruned_heads"),
         ("gpt2", {"auto_map": {"AutoModel": "code.Model"}}, "auto_map"),
@@ -389,6 +388,7 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
         ("opt", {"word_embed_proj_dim": 12}, "word_embed_proj_dim"),
         ("gemma3_text", {"query_pre_attn_scalar": -24}, "query_pre_attn_scalar"),
         ("bloom", {"apply_residual_connection_post_layernorm": True}, "apply_residual_connection_post_layernorm"),
+        ("bloom", {"slow_but_exact": True, "pretraining_tp": 2}, "slow_but_exact"),
         ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "parallel_attn"),
         ("modernbert", {"local_attention": 0}, "local_attention"),
         ("gemma3_text", {"sliding_window": None}, "sliding_window"),
@@ -397,6 +397,8 @@ def test_another_head_beside_the_embedding(made: Reference, tmp_path: Path) -> N
         ("bart", {"decoder_ffn_dim": 30}, "decoder_ffn_dim"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("marian", {"decoder_attention_heads": 4}, "decoder_attention_heads"),
+        ("qwen3_next", {"hidden_act": "gelu"}, "hidden_act"),
+        ("deepseek_v3", {"head_dim": 2}, "head_dim"),
     ],
 )
 def test_a_config_of_something_else(tmp_path: Path, family: str, changes: dict[str, Any], field: str) -> None:

@@ -110,6 +110,8 @@ def holding(**held: Any) -> nn.Module:
         (3, {}, "expected a name, a path, a model or a state_dict, got int"),
         ("story-pre-ln", {"tokenizer": "x"}, "brings its own tokenizer"),
         (nn.Linear(2, 2, device="meta"), {"config": {}}, "Linear: 'weight' is on the device meta"),
+        (holding(config=transformers.ViTConfig()), {}, "Linear: a model of pictures is loaded from its folder"),
+        (Reference("BertForMaskedLM", {"tie_word_embeddings": False}).build(), {}, "not the copy of .*vm.observe"),
         (holding(config=transformers.MPNetConfig()), {}, "Linear/config.json: model_type: 'mpnet' .*vm.observe_model"),
     ],
 )

@@ -25,11 +25,9 @@ LONGROPE = {
     **{"rope_type": "longrope", "rope_theta": 500.0, "original_max_position_embeddings": 12},
     **{"short_factor": [1.0, 1.5, 2.5, 4.0], "long_factor": [8.0] * 4},
 }
-SHORT = {
-    **{"rope_type": "longrope", "rope_theta": 500.0, "attention_factor": 1.5},
-    **{"short_factor": [1.0, 1.5, 2.5], "long_factor": [8.0] * 3},
-}
+SHORT = LONGROPE | {"attention_factor": 1.5, "short_factor": [1.0, 1.5, 2.5], "long_factor": [8.0] * 3}
 PART = {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5}
+NEARBY = {"full_attention": {"rope_type": "default", "rope_theta": 50.0}, "sliding_attention": LONGROPE}
 LAYERWISE = {"full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 70.0}}
 LLAMA = "LlamaForCausalLM"
 
@@ -53,8 +51,7 @@ MORE = {
     "gpt-neo-local": Reference(
         "GPTNeoForCausalLM", {"attention_types": [[["local"], 2], [["global"], 1]], "num_layers": 3}
     ),
-    "olmo2": Reference("Olmo2ForCausalLM"),
-    "modernbert-decoder": Reference("ModernBertDecoderForCausalLM"),
+    "modernbert-decoder": Reference("ModernBertDecoderForCausalLM", {"rope_parameters": NEARBY, "sliding_window": 3}),
     "modernbert-decoder-biases": Reference(
         "ModernBertDecoderForCausalLM",
         {"attention_bias": True, "mlp_bias": True, "norm_bias": True, "classifier_bias": True, "local_attention": 6},

@@ -60,10 +60,7 @@ def test_what_was_handed_over_is_there(run: vm.Trace, names: str) -> None:
         ({"attentions": [np.eye(2)[None], np.eye(2)[None].repeat(2, 0)]}, "expected as many heads in every layer"),
         ({"cross_attentions": [np.eye(2)[None]]}, "target: what a decoder has read"),
         ({"target": ["c"], "cross_attentions": [np.eye(2)[None]]}, r"cross_attentions\[0\]: expected \[H, 1, 2\]"),
-        (
-            {"target": ["c"], "hidden_states": [np.ones((2, 4))], "decoder_hidden_states": [np.ones((1, 6))]},
-            r"width: expected the same of both stacks, got \[4, 6\]",
-        ),
+        ({"target": ["c"], "attentions": [np.eye(2)[None]], "decoder_attentions": [[[[1.0]]] * 2]}, "heads: .*1, 2"),
         ({"hidden_states": [np.ones((3, 4))]}, r"hidden_states\[0\]: expected \[2, D\]"),
         ({"hidden_states": [np.full((2, 4), np.nan)]}, "it holds numbers that are not finite"),
         ({"attentions": [np.eye(2)[None], None]}, r"attentions\[1\]: it is None; leave the argument out"),
@@ -159,8 +156,9 @@ def test_what_does_not_fit_together_is_left_out_of_a_run() -> None:
     with pytest.warns(UserWarning, match="the attention that it reports is left out: it is no map"):
         seen = vm.observe_run(small("SqueezeBertForMaskedLM"), [1, 2, 3])  # it reports scores in the place of weights
     assert "logits" in seen and not [name for name in seen.sites if "pattern" in name]
-    with pytest.raises(ValueError, match=r"Linear: it does not run on these tokens alone .* vm.observe"):
-        vm.observe_model(torch.nn.Linear(2, 2))
+    with pytest.warns(UserWarning, match="its encoder has other heads or another width"):
+        seen = vm.observe_run(small("MvpForConditionalGeneration", decoder_attention_heads=2), [1, 2], target=[0, 4])
+    assert "decoder.blocks.0.attn.pattern" in seen and "encoder.blocks.0.attn.pattern" not in seen
     assert vm.observe_model(small("XLNetLMHeadModel", d_head=8)).config.n_context == 512  # it says −1: no end
 
 
@@ -173,8 +171,9 @@ def test_logits_are_of_the_next_token_or_of_the_same_place_or_of_classes() -> No
     (fused := small("PersimmonForCausalLM")).set_attn_implementation("sdpa")
     with pytest.warns(UserWarning, match="with 'sdpa' it says no attention; load it with attn_implementation"):
         vm.observe_run(fused, [5, 6, 7])
-    with pytest.raises(ValueError, match="ViTModel: it reads pixel_values, no tokens; hand what"):
-        vm.observe_run(small("ViTModel"), [5, 6, 7])
+    for name, why in (("FocalNetModel", "reads pixel_values, no"), ("BrosModel", "does not run on these")):
+        with pytest.raises(ValueError, match=f"{name}: it {why} tokens.*; hand what it computes to vm.observe"):
+            vm.observe_run(small(name), [5, 6, 7])
 
 
 def observed(name: str = "BloomForCausalLM") -> vm.LanguageModel:

@@ -250,10 +250,9 @@ def read_config(folder: Path, plain: dict[str, Any], tensors: Collection[str]) -
         raise ModelError(f"{path}: {family.NAMES.get(field, field)}:{rest}") from None
     attributes.no_effect(["auto_map"] if _is_standard(plain) else [])
     attributes.finish()
-    scaling = getattr(config.position, "scaling", None)
-    if isinstance(scaling, LongScaling) and scaling.original_context < config.n_context:
-        return dataclasses.replace(config, n_context=scaling.original_context)
-    return config
+    scalings = [getattr(position, "scaling", None) for position in (config.position, *config.positions)]
+    read = [scaling.original_context for scaling in scalings if isinstance(scaling, LongScaling)]
+    return dataclasses.replace(config, n_context=min(config.n_context, *read)) if read else config
 
 
 def _is_standard(plain: dict[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from viz_model.config import ModelConfig
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.observed_model import reported
 from viz_model.tokenizers import reading
+from viz_model.tokenizers.patches import PatchTokenizer
 from viz_model.tokenizers.tokenizer import IdTokenizer, Tokenizer
 
 
@@ -84,8 +85,12 @@ def from_memory(
     if isinstance(config, ModelConfig):
         own = StateArchive(stored(tensors, config))
         model = fill(config, own, unchanged(config), where=where, in_place=True)
-        return LanguageModel(name, model, _tokenizer(tokenizer, config.n_vocab, ""), None, Path())
+        is_vision = config.is_vision_encoder
+        reader = PatchTokenizer(config.patches) if is_vision else _tokenizer(tokenizer, config.n_vocab, "")
+        return LanguageModel(name, model, reader, None, Path())
     plain = _plain(config, source)
+    if plain.get("model_type") == "vit":
+        raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")
     try:
         model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     except ModelError:
@@ -94,8 +99,6 @@ def from_memory(
         archive = StateArchive(named, Path(name))
         model = huggingface.load_archive(folder, plain, archive, where=where, in_place=True)
     path, read = folder / "config.json", model.config
-    if read.reads_pictures:
-        raise ModelError(f"{name}: a model of pictures is loaded from its folder, with its image processor")
     lm = LanguageModel(
         name,
         model,

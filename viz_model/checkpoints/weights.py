@@ -35,6 +35,8 @@ SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
 _FIRST_VALUES = (init.kaiming_uniform_, init.normal_, init.uniform_, Tensor.normal_, Tensor.uniform_, Tensor.div_)
 _ALLOCATE = (torch.empty, torch.ones, torch.zeros)
 BINS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+OBSERVED = "vm.observe_model or viz-model --observe shows what its own runs report"
+"""What can be done with a model that is not read here."""
 
 
 class ModelError(ValueError):
@@ -133,7 +135,8 @@ def fill(
             share = row.share
             if (place, share) in done:
                 if not torch.equal(_part(filled[place], share), piece.to(device, filled[place].dtype)):
-                    raise ModelError(f"{archive.path}: tensor {name!r} is not the copy of {place!r} that it should be")
+                    told = f"tensor {name!r} is not the copy of {place!r} that it should be"
+                    raise ModelError(f"{archive.path}: {told}; {OBSERVED}")
                 continue
             done.add((place, share))
             if in_place and share is None:

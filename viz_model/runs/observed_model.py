@@ -220,6 +220,11 @@ def observe_run(
     maps, states = _fitting(said, first, len(ids))
     decoder_maps, decoder_states = ((), ()) if reads is None else _fitting(said, "decoder_", n)
     across = () if reads is None else _maps(said.get("cross_attentions"), (n, len(ids)))
+    two = ((maps, decoder_maps, 1), (states, decoder_states, 2))
+    if any(one and other and one[0].shape[axis] != other[0].shape[axis] for one, other, axis in two):
+        what = "its encoder has other heads or another width than its decoder, and is left out"
+        warnings.warn(f"{name}: {what}", stacklevel=2)
+        maps, states = [], []
     if not (maps or states or decoder_maps or decoder_states or logits is not None):
         raise ValueError(f"{name}: it reports no attention, no hidden states and no logits of the shape of its tokens")
     if not (maps or decoder_maps or across):
@@ -312,7 +317,7 @@ def reported(model: nn.Module, ids: list[int], reads: list[int] | None, *, atten
         )
     except torch.OutOfMemoryError:
         raise
-    except (TypeError, AttributeError, IndexError, RuntimeError) as error:  # another way of calling it, other lengths
+    except Exception as error:  # whatever a class raises that is called in another way, or takes other lengths
         takes = getattr(model, "main_input_name", "input_ids")
         said = " ".join(str(error).split())[:200]
         why = f"reads {takes}, no tokens" if takes != "input_ids" else f"does not run on these tokens alone ({said})"
@@ -332,6 +337,7 @@ def _maps(given: Any, size: tuple[int, int]) -> list[Tensor]:
 def _fitting(said: Any, first: str, n: int) -> tuple[list[Tensor], list[Tensor]]:
     """Attention and hidden states of a stack, as far as they are of its tokens and fit together."""
     states = list(said.get(f"{first}hidden_states") or ())
-    states = states if all(one.dim() == 3 and one.shape[1:] == (n, states[0].shape[2]) for one in states) else []
+    fits = (isinstance(one, Tensor) and one.dim() == 3 and one.shape[1:] == (n, states[0].shape[2]) for one in states)
+    states = states if all(fits) else []
     maps = _maps(said.get(f"{first}attentions"), (n, n))
     return maps if not states or len(maps) == len(states) - 1 else [], states

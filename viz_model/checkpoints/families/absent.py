@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from viz_model.checkpoints.families.attributes import OBSERVED
+from viz_model.checkpoints.weights import OBSERVED
 
 
 class Absent(NamedTuple):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from viz_model.checkpoints.weights import ModelError
+from viz_model.checkpoints.weights import OBSERVED, ModelError
 
 T = TypeVar("T")
 
@@ -96,10 +96,6 @@ def usual(**absent: int) -> dict[str, tuple[str, int]]:
 def names(table: Table) -> dict[str, str]:
     """The attributes alone, by field."""
     return {field: name for field, (name, _) in table.items()}
-
-
-OBSERVED = "vm.observe_model or viz-model --observe shows what its own runs report"
-"""What can be done with a model that is not read here."""
 
 
 class Attributes:

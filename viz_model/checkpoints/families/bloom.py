@@ -31,6 +31,8 @@ GGUF = Gguf("bloom")
 
 def config(a: Attributes) -> ModelConfig:
     a.one_value("apply_residual_connection_post_layernorm", False)
+    if a.size("pretraining_tp", 1) > 1:
+        a.one_value("slow_but_exact", False)  # Transformers then adds slices, and leaves two biases out
     a.no_effect(_OF_TRAINING.split())
     d_model = a.size("n_embed" if "n_embed" in a else "hidden_size", 64)
     a.no_effect(["hidden_size"])

@@ -23,12 +23,13 @@ NAMES = {**llama.NAMES, "mixers": "kv_lora_rank", "ffn": "num_experts_per_tok"}
 
 def config(a: Attributes) -> ModelConfig:
     is_v3 = a.plain["model_type"] == "deepseek_v3"
-    a.no_effect([*experts.NO_EFFECT, "pretraining_tp", "num_mtp_layers", "num_nextn_predict_layers", "head_dim"])
+    a.no_effect([*experts.NO_EFFECT, "pretraining_tp", "num_mtp_layers", "num_nextn_predict_layers"])
     a.no_effect(["num_key_value_heads", "qk_head_dim", "aux_loss_alpha", "seq_aux", "ep_size"])
     a.one_value("moe_layer_freq", 1)
     a.one_value("mlp_bias", False)
     turned, plain = a.size("qk_rope_head_dim", 64), a.size("qk_nope_head_dim", 128)
     width = turned + plain
+    a.one_value("head_dim", turned)  # what Transformers takes as the width that turns
     pairing = a.flag("rope_interleave", True)
     factors = a.plain.get("rope_parameters") or a.plain.get("rope_scaling") or {}
 

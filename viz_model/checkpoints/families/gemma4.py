@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, llama, rope, windows
-from viz_model.checkpoints.families.attributes import OBSERVED, Attributes
+from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, ignored, rename
-from viz_model.checkpoints.weights import ModelError
+from viz_model.checkpoints.weights import OBSERVED, ModelError
 from viz_model.config import Attending, Gated, LanguageHead, ModelConfig, Rope
 
 TYPES = ("gemma4_text",)

@@ -44,8 +44,7 @@ def config(a: Attributes) -> ModelConfig:
         dense_bias=a.flag("classifier_bias", False),
         bias=a.flag("decoder_bias", True),
     )
-    if is_decoder := a.plain["model_type"] == DECODER:
-        a.no_effect(["sliding_window"])  # Transformers takes half of local_attention whatever it says
+    is_decoder = a.plain["model_type"] == DECODER
     # A tied decoder without a bias is stored nowhere.
     has_head, classifies = a.holds("head."), a.holds("classifier.")
     base = ModelConfig(
@@ -64,6 +63,7 @@ def config(a: Attributes) -> ModelConfig:
     every = a.size("global_attn_every_n_layers", 3)
     kinds = windows.words(a, base.n_layers, lambda layer: layer % every != 0)
     half = a.size("local_attention", 128) // 2  # to either side of a token of the encoder, which sees itself besides
+    half = a.size("sliding_window", half) if is_decoder else half
     return replace(
         base,
         positions=rope.of_words(kinds, everywhere, nearby),

@@ -23,6 +23,7 @@ LINEAR = "linear_attention"
 
 def config(a: Attributes) -> ModelConfig:
     is_next = a.plain["model_type"] == "qwen3_next"
+    a.one_value("hidden_act", "silu")  # behind the convolutions of a DeltaNet too
     dense = llama.gated(a)
     turned = partial(rope.read, share=0.25)
     if is_next:
