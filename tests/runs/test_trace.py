@@ -12,7 +12,7 @@ from pairs import pairs
 from tiny_models import close, describe, few, language_model, mixed, tiny_config, variants, without_a_part
 
 import viz_model as vm
-from viz_model.config import ModelConfig
+from viz_model.config import Learned, ModelConfig
 from viz_model.model import sites
 from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
@@ -38,15 +38,15 @@ def test_what_exceeds_the_context_is_counted(lm: vm.LanguageModel) -> None:
 
 
 def test_trace_refuses(lm: vm.LanguageModel) -> None:
-    n_vocab = lm.config.n_vocab
-    wrong: dict[str, list[dict[str, Any]]] = {"either": [{}, {"text": "a", "ids": [1]}], "got 0": [{"ids": []}]}
-    wrong |= {f"token id {n}": [{"ids": [1, n]}] for n in (-1, n_vocab)}
-    for said, given in wrong.items():
-        for one in given:
-            with pytest.raises(ValueError, match=said):
-                lm.trace(**one)
-    with pytest.raises(vm.TextError):
-        lm.trace("half \ud83d")
+    wrong: list[tuple[str, dict[str, Any]]] = [("either", {}), ("either", {"text": "a", "ids": [1]})]
+    wrong += [(f"token id {n}", {"ids": [1, n]}) for n in (-1, lm.config.n_vocab)]
+    for said, one in [*wrong, ("got 0", {"ids": []}), ("a lone surrogate", {"text": "half \ud83d"})]:
+        with pytest.raises(ValueError, match=said):
+            lm.trace(**one)
+    padded = language_model(tiny_config(position=Learned(padding=1)))
+    assert padded.trace(ids=[3, 2, 4])
+    with pytest.raises(vm.TextError, match="token id 1: padding"):
+        padded.trace(ids=[3, 1, 4])
     with pytest.raises(ValueError, match=f"1 to {lm.config.n_context}"):
         record(lm.model, lm.tokenizer, [1] * (lm.config.n_context + 1))
 

@@ -58,8 +58,12 @@ class Sinusoidal(PositionScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(PositionScheme):
-    """A trained vector for every position, added to the embedding (Radford et al. 2018; Devlin et al. 2019)."""
+    """A trained vector for every position, added to the embedding (Radford et al. 2018; Devlin et al. 2019).
 
+    A token of the id ``padding`` counts as no position where there is one: a text with it is refused.
+    """
+
+    padding: int | None = None
     acts_on: ClassVar[ActsOn] = "embedding"
     label: ClassVar[str] = "learned positions"
 

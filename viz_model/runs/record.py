@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from viz_model.config import ModelConfig, Side
+from viz_model.config import Learned, ModelConfig, Side
 from viz_model.images import Levels
 from viz_model.model import masks, sites
 from viz_model.model.stored import n_bytes
@@ -21,6 +21,7 @@ from viz_model.runs.edits import Edit
 from viz_model.runs.recompute import Notes, Recomputed
 from viz_model.runs.recorder import recorder
 from viz_model.runs.trace import Trace
+from viz_model.tokenizers.text import TextError
 from viz_model.tokenizers.tokenizer import Tokenizer
 
 Keep = Literal["everything", "stream"]
@@ -160,6 +161,8 @@ def _check_ids(ids: Sequence[int], config: ModelConfig, side: Side) -> int:
     n_ids = config.input_of(side).n_ids(config)
     if wrong := [id for id in ids if not 0 <= id < n_ids]:
         raise ValueError(f"token id {wrong[0]}: the vocabulary has {n_ids}")
+    if isinstance(config.position, Learned) and config.position.padding in ids:
+        raise TextError(f"token id {config.position.padding}: padding, which counts as no position in this model")
     return len(ids)
 
 

@@ -1,8 +1,8 @@
 """RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT's stack; another head, and positions that begin later.
 
 The traps: the table of positions has rows that no position reads, up to that of the padding's id, so that 514 rows are
-512 positions; a padding token inside a text would not count as a position, which is not done here; the head's
-activation is always the exact GELU.
+512 positions; a padding token inside a text would not count as a position; the head's activation is always the exact
+GELU.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding
 from viz_model.checkpoints.weights import ModelError
-from viz_model.config import MaskedHead, ModelConfig, NoHead
+from viz_model.config import Learned, MaskedHead, ModelConfig, NoHead
 
 TYPES = ("camembert", "roberta", "xlm-roberta")
 NAMES = bert.NAMES
@@ -28,7 +28,7 @@ def config(a: Attributes) -> ModelConfig:
     base = bert.read(a, MaskedHead() if fills_masks else NoHead(), n_vocab=50265)
     if base.n_context <= PADDING + 1:
         raise ModelError(f"{a.path}: max_position_embeddings: expected more than the {PADDING + 1} that are not read")
-    return replace(base, n_context=base.n_context - PADDING - 1)
+    return replace(base, n_context=base.n_context - PADDING - 1, position=Learned(padding=PADDING))
 
 
 def renames(config: ModelConfig) -> list[Rename]:
