@@ -22,9 +22,8 @@ from viz_model.app.view import ViewState
 from viz_model.island.page import reads_text
 from viz_model.texts import LANGUAGES, Texts
 
-FORMER, LATTER = "The cat sat on the mat", "The dog ran home"
+FORMER, LATTER, SENTENCE = "The cat sat on the mat", "The dog ran home", "The cat sat on the mat because it was"
 QUERY = {"model": "story-pre-ln", "lang": "en", "text": FORMER}
-SENTENCE = "The cat sat on the mat because it was"
 ASKED = {"model": "story-pre-ln", "lang": "en", "text": SENTENCE}
 CHANGES = {"head": 3, "layer": 2, "token": 4}
 CHANGED = [*((page, field) for page in ("attention", "ablations") for field in CHANGES), ("ablations", "")]
@@ -126,13 +125,15 @@ def test_the_address_forgets_a_token_that_another_model_lacks_also_while_somebod
 @pytest.mark.server
 def test_a_slider_with_other_ends_stands_where_it_stood(app: str) -> None:
     """The browser takes it for another slider, and begins where that begins unless it is told."""
-    query = {**QUERY, "text": "The cat sat on the mat and was", "door_ignored": "1"}
-    with Visitor(app, "training_lab", query) as visitor:
+    with Visitor(app, "training_lab", {**QUERY, "text": f"{FORMER} and was", "door_ignored": "1"}) as visitor:
         visitor.open()
         for ends, text in enumerate((SENTENCE, FORMER, LATTER, SENTENCE)):
             visitor.type(text)
             slider = visitor.element("slider", "training_lab.ignored")
             assert slider.set_value and list(slider.value) == [min(4, slider.max)], ends
+        visitor.choose("sidebar.lang", "中文")  # a list keeps its label in the former language, too
+        box = visitor.element("selectbox", "training_lab.position")
+        assert box.set_value and box.raw_value in box.options
 
 
 @pytest.mark.server
@@ -253,7 +254,6 @@ def test_a_part_of_a_page_that_was_left_is_not_missed(monkeypatch: pytest.Monkey
 
 @pytest.mark.server
 def test_a_new_sentence_runs_parts_of_the_page_alone(app: str) -> None:
-    """The browser goes through the whole page where all of it runs."""
     with Visitor(app, "ablations", ASKED) as visitor:
         visitor.open()
         visitor.type("The dog ran home")

@@ -373,8 +373,10 @@ def _form(trace: vm.Trace, cell: Cell, t: Texts) -> None:
     def label(name: str) -> str:
         return f"{name} · {t.site_label(known[name])}"
 
-    start = names.index(cell.site) if cell.site in known else len(names) - 1
-    name = st.selectbox(t("derivation.site"), names, start, format_func=label, key=f"derivation.site.{cell.site}")
+    key = f"derivation.site.{cell.site}"
+    picked = [name for name in (st.session_state.get(key), cell.site, names[-1]) if name in known]
+    state.follow(key, picked[0], offers=t.language)
+    name = st.selectbox(t("derivation.site"), names, format_func=label, key=key)
     index = [0] * len(known[name].axes)  # an axis of a single entry has no letter
     for n, (letter, size) in enumerate(zip(known[name].index, shape(trace, known[name]), strict=False)):
         now = cell.index[n] if cell.site == name and n < len(cell.index) else 0

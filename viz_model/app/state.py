@@ -33,6 +33,8 @@ _PARTS, _ABSENT, _OPENED_BY, _CHANGED = "view.parts", "view.absent", "view.opene
 _DRAWN = "view.drawn"
 """Of the session: the page whose parts stand there, as Streamlit knows it; none while it is drawn."""
 _GONE_TO, _FORMER, _AGAIN, _READ = "view.gone_to", "view.former", "view.again", "view.read"
+_OFFERED = "view.offered"
+"""Of each widget, what it offered when it was drawn last."""
 _UNKNOWN_PART = "rerun-unknown-fragment-key"
 """What Streamlit calls it when a part is asked for that the page does not have."""
 _INSIDE: ContextVar[str | None] = ContextVar("inside", default=None)
@@ -376,14 +378,19 @@ def current() -> ViewState:
     return found
 
 
-def follow(key: str, value: Any, *, is_new: bool = False) -> None:
-    """Make a widget show ``value``; call it before the widget. One that ``is_new`` to the browser is told in any case.
+def follow(key: str, value: Any, *, offers: Any = None) -> None:
+    """Make a widget show ``value``; call it before the widget.
+
+    A widget that ``offers`` something else than before is told in any case: with other ends a slider is another one for
+    the browser, and stands where a new one begins; with other labels, as in another language, a list keeps the former.
 
     The widget is only written to when it differs. Writing the same value back would overwrite
     what a visitor typed while the last run was still under way. After Back or Forward what the browser
     shows may be another thing than it said.
     """
     held, again = st.session_state.get(key), st.session_state.setdefault(_AGAIN, set())
+    offered: dict[str, Any] = st.session_state.setdefault(_OFFERED, {})
+    is_new, offered[key] = offered.get(key) != offers, offers
     if held == value and key not in again and not is_new and not goes_through_history():
         return
     if held is not None and held != value:

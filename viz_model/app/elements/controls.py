@@ -14,9 +14,6 @@ from viz_model.app.page import Page
 
 V = TypeVar("V")
 
-_OFFERED = "controls.offered"
-"""Of each widget, what it offered when it was drawn last."""
-
 
 def choose(page: Page, choice: Choice[V], options: Sequence[V], default: V | None = None, **more: Any) -> V:
     """One of a few options, each labeled with the page's ``name_option``.
@@ -61,10 +58,8 @@ def control(
     key, within, shown = f"{page.text_key}.{choice.name}", state.inside(), page.chosen(choice)
     if value is not None:
         shown = value
-    offered: dict[str, Any] = st.session_state.setdefault(_OFFERED, {})
-    # With other ends a slider is another one for the browser, and stands where a new one begins unless it is told.
-    state.follow(key, write(shown), is_new=offered.get(key) != values)
-    offered[key] = values
+    labels = map(options.get("format_func", str), values[0]) if _is_list(values) else values
+    state.follow(key, write(shown), offers=tuple(labels))
 
     def changed() -> None:
         held = st.session_state[key]
@@ -85,10 +80,13 @@ def _is_on_offer(held: Any, values: Sequence[Any]) -> bool:
     The browser names an option by its label. Where labels hold numbers of a run and another run has begun, none
     of the options has that label, and Streamlit hands on the label itself.
     """
-    is_list = bool(values) and isinstance(values[0], Sequence) and not isinstance(values[0], str)
-    offered = values[0] if is_list else None
     picked = held if isinstance(held, list) else [held]
-    return offered is None or all(one in offered for one in picked)
+    return not _is_list(values) or all(one in values[0] for one in picked)
+
+
+def _is_list(values: Sequence[Any]) -> bool:
+    """Whether a widget offers several things to pick from."""
+    return bool(values) and isinstance(values[0], Sequence) and not isinstance(values[0], str)
 
 
 Draw = Callable[[], None]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_model.app import runs
+from viz_model.app import runs, state
 from viz_model.app.lessons import shelf
 from viz_model.lessons import keys, paper
 from viz_model.lessons.lesson import Lesson
@@ -22,8 +22,10 @@ def draw(t: Texts) -> None:
     """What is to be printed, and the files."""
     lessons = shelf.lessons().lessons
     st.markdown(t("lesson.paper_lead"))
+    key = "lesson.paper"
+    state.follow(key, st.session_state.get(key, next(iter(lessons))), offers=t.language)
     name = st.selectbox(
-        t("lesson.paper_lesson"), list(lessons), format_func=lambda n: lessons[n].title[t.language], key="lesson.paper"
+        t("lesson.paper_lesson"), list(lessons), format_func=lambda n: lessons[n].title[t.language], key=key
     )
     lesson = lessons[name]
     sentence = st.text_input(

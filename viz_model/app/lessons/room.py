@@ -75,6 +75,8 @@ def _open(lessons: dict[str, Lesson], t: Texts) -> None:
             return
         state.update(**state.choose(frame.DESK, (CODE, made.code), (KEY, made.key)))
 
+    for key, first in ((_LESSON, next(iter(lessons))), (_PACE, "steps")):
+        state.follow(key, st.session_state.get(key, first), offers=t.language)
     with st.form("lesson_room_open", border=False):
         st.selectbox(
             t("lesson.room_lesson"),
