@@ -79,9 +79,7 @@ def show(topic: Topic) -> None:
     slots = opening.slots
     places = {state.PLACE: slots.place, state.ASK: slots.ask}
     absent = {part for part, place in places.items() if place is None}
-    if not frame.is_bare():
-        absent.add(state.LINK)
-    state.has_parts(topic.without, absent)
+    state.has_parts(topic.without, absent if frame.is_bare() else {*absent, state.LINK})
     for place, draw in ((slots.place, _place), (slots.ask, _ask)):
         if place is not None:
             with place:
@@ -156,9 +154,9 @@ def _parts(opened: Opened, is_another: bool) -> tuple[str, ...]:
     """
     opening, view = opened.opening, state.current()
     doors = (APART, TRIALS, *(door.choice for door in opened.doors))
-    is_below = any(view.chosen(opened.topic.name, one) for one in doors)
-    is_below |= bool(opening.lm.config.mixers and opened.page and opened.page.unattended)
-    shown = (state.BODY, *((state.BELOW,) if is_below else ()))
+    differs = opening.lm.config.mixers and opened.page and opened.page.unattended
+    is_below = differs or any(view.chosen(opened.topic.name, one) for one in doors)
+    shown = (state.BODY, state.BELOW) if is_below else (state.BODY,)
     if not is_another:
         return shown
     whole = (state.BODY, state.BELOW, state.PLACE, state.ASK)

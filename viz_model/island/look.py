@@ -118,10 +118,8 @@ class Look:
     @property
     def wide(self) -> Look:
         """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
-        is_apart = len(self.layers) < self.n_layers and self.once(
-            lambda look: held.is_rather_long(look.trace), "rather"
-        )
-        if not is_apart:
+        is_apart = len(self.layers) < self.n_layers
+        if not (is_apart and self.once(lambda look: held.is_rather_long(look.trace), "rather")):
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, "wide")
         return replace(self, layers=range(self.n_layers), _read=read)
@@ -129,18 +127,12 @@ class Look:
     @property
     def late(self) -> Look:
         """:attr:`wide` once another layer was asked for: for what is much of all layers, which few will look at."""
-        return self.wide if len(self._asked) > 1 else self
+        return self.wide if len(self.wide.once(lambda _: set(), "asked of")) > 1 else self
 
     def of_layer(self, layer: int) -> Look:
         """The same with tables of one layer; what was read of all layers together stays read."""
-        self._asked.add(layer)
-        read = {"wide": self.wide._read, "layers asked": self._asked}
-        return replace(self, layer=layer, layers=range(layer, layer + 1), _read=read)
-
-    @property
-    def _asked(self) -> set[int]:
-        """The layers of which this run was asked for tables of one."""
-        return self.once(lambda _: set(), "layers asked")
+        self.wide.once(lambda _: set[int](), "asked of").add(layer)
+        return replace(self, layer=layer, layers=range(layer, layer + 1), _read={"wide": self.wide._read})
 
     def of(self, topic: str) -> Look:
         """The same with the texts of another topic; what was read stays read."""
