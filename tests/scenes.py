@@ -172,10 +172,9 @@ def read(data: bytes) -> Sent:
         rows, is_lower = one["shape"][-1] if one["shape"] else 1, one.get("lower", False)
         whole_count = int(np.prod(one["shape"]))
         count = whole_count // rows * (rows + 1) // 2 if is_lower else whole_count
-        is_brain = one["type"] == "b2"
-        values = np.frombuffer(data, "<u2" if is_brain else f"<{one['type']}", count, at)
+        values = np.frombuffer(data, f"<{one['type'].replace('b', 'u')}", count, at)
         at += values.nbytes
-        values = (values.astype(np.uint32) << 16).view(np.float32) if is_brain else values
+        values = (values.astype(np.uint32) << 16).view(np.float32) if one["type"] == "b2" else values
         if "scale" in one:
             values = np.where(values == -128, np.nan, values * one["scale"])
         if is_lower:

@@ -25,12 +25,14 @@ export function decode(bytes) {
     const Type = TYPES[type], n = shape.at(-1), whole = shape.reduce((count, size) => count * size, 1), count = lower ? whole / n * (n + 1) / 2 : whole
     const sent = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
     at += count * Type.BYTES_PER_ELEMENT
-    const decoded = scale ? coarse(scale) : type === "b2" ? brain : given => given
-    return lower ? new Numbers(squares(decoded(sent), n, whole / (n * n)), given => given, shape, !!scale) : new Numbers(sent, decoded, shape, !!scale)
+    const decoded = scale ? coarse(scale) : type === "b2" ? bfloat16 : asSent
+    return lower ? new Numbers(squares(decoded(sent), n, whole / (n * n)), asSent, shape, !!scale) : new Numbers(sent, decoded, shape, !!scale)
   })
   const { lists, ...rest } = header
   return { header: lists ? whole(rest, lists) : header, arrays }
 }
+
+const asSent = given => given
 
 // A byte a number. Loops: `from` with a function takes ten times as long.
 const coarse = scale => given => {
@@ -39,8 +41,8 @@ const coarse = scale => given => {
   return made
 }
 
-// bfloat16: the upper halves of numbers in single precision.
-function brain(given) {
+// The upper halves of numbers in single precision.
+function bfloat16(given) {
   const made = new Uint32Array(given)
   for (let n = 0; n < made.length; n++) made[n] <<= 16
   return new Float32Array(made.buffer)

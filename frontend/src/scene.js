@@ -163,7 +163,7 @@ function glide(panel, cells, from, colors, duration) {
       const values = now.values.slice()
       for (let i = 0; i < values.length; i++) {
         const before = old.values[i], value = values[i]
-        if (Number.isFinite(before) && Number.isFinite(value)) values[i] = before + (value - before) * eased
+        if (Number.isFinite(before) && Number.isFinite(value)) values[i] = between(before, value)
       }
       return { ...now, ...place, values, passes: true }
     }), colors)

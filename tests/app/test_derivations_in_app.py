@@ -81,8 +81,7 @@ def test_every_way_back_ends_at_an_id_or_a_weight(kind: str, opened: Opened) -> 
 def test_a_gradient_is_worked_out_and_leads_on_to_the_loss(kind: str, lang: str, opened: Opened) -> None:
     app = opened(KINDS[kind], page="backward", cell="grad.1.5.blocks.0.attn.norm.out:0,3", lang=lang)
     trace = language_model(KINDS[kind]).trace(TEXT)
-    found = gradients(trace, 1, 5)
-    assert f"**{written(float(found.of('blocks.0.attn.norm.out')[0, 3]))}**" in said(app)
+    assert f"**{written(float(gradients(trace, 1, 5).of('blocks.0.attn.norm.out')[0, 3]))}**" in said(app)
     assert any('gradients(trace, 1, 5).read("blocks.0.attn.norm.out")[0, 3]' in part.value for part in app.code)
     seen: list[str] = []
     while "logits" not in app.query_params["cell"]:

@@ -51,14 +51,12 @@ def check(tokenizer: Tokenizer, text: str) -> None:
         assert "\n" not in str(error)
         assert any(0xD800 <= ord(c) <= 0xDFFF for c in text) or isinstance(tokenizer, IdTokenizer)
         return
-    tokens = tokenizer.tokens(ids)
-    assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokens)
+    assert all(0 <= token.id < tokenizer.n_vocab and token.label for token in tokenizer.tokens(ids))
     back = tokenizer.decode(tokenizer.encode(text, as_text=True))
     back.encode()
     assert back == text or not tokenizer.is_lossless
     # What stands around a text stands there once, and nothing typed becomes it where it is read as characters.
-    inner = tokenizer.encode(text, special=False, as_text=True)
-    assert not tokenizer.controls.intersection(inner)
+    assert not tokenizer.controls.intersection(tokenizer.encode(text, special=False, as_text=True))
     if tokenizer.rule is not None:
         tokenizer.words(text)
 

@@ -83,9 +83,7 @@ def test_a_section_below_stays_open_in_another_language() -> None:
         assert [one.proto.expanded for one in app.expander if Texts(lang)("common.apart") in one.label] == [True]
 
 
-def test_an_address_is_written_over_until_the_browser_has_heard_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_address_is_written_over_until_the_browser_has_heard_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who toggles there and back quickly still has the first address when the second one is written."""
     pre, post = (ViewState(model=f"story-{norm}-ln") for norm in ("pre", "post"))
     written: list[dict[str, str]] = []

@@ -8,11 +8,12 @@ from typing import Any, get_args
 import pytest
 import tiers
 import torch
+from checkpoint_makers import Reference
 from pairs import pairs
 from tiny_models import close, describe, few, language_model, mixed, tiny_config, variants, without_a_part
 
 import viz_model as vm
-from viz_model.config import Learned, ModelConfig
+from viz_model.config import ModelConfig
 from viz_model.model import sites
 from viz_model.model.stored import n_bytes
 from viz_model.runs import recompute
@@ -43,7 +44,7 @@ def test_trace_refuses(lm: vm.LanguageModel) -> None:
     for said, one in [*wrong, ("got 0", {"ids": []}), ("a lone surrogate", {"text": "half \ud83d"})]:
         with pytest.raises(ValueError, match=said):
             lm.trace(**one)
-    padded = language_model(tiny_config(position=Learned(padding=1)))
+    padded = vm.load(Reference("RobertaModel").build(), None)
     assert padded.trace(ids=[3, 2, 4])
     with pytest.raises(vm.TextError, match="token id 1: padding"):
         padded.trace(ids=[3, 1, 4])

@@ -126,8 +126,8 @@ class Look:
 
     @property
     def late(self) -> Look:
-        """:attr:`wide` once another layer was asked for: for what is much of all layers, which few will look at."""
-        return self.wide if len(self.wide.once(lambda _: set(), "asked of")) > 1 else self
+        """:attr:`wide` once another layer was asked for in the app: for what is much of all layers, and few look at."""
+        return self.wide if not self.is_saved and len(self.wide.once(lambda _: set(), "asked of")) > 1 else self
 
     def of_layer(self, layer: int) -> Look:
         """The same with tables of one layer; what was read of all layers together stays read."""

@@ -58,8 +58,7 @@ def test_order_enters_through_positions_and_masks_alone(config: ModelConfig) -> 
     assert shuffle is not None
     order = breaking.came_from(plain, shuffle)
     assert sorted(order) == list(range(len(plain))) and order != tuple(range(len(plain)))
-    moved = rerun(plain, [shuffle])
-    assert moved.at(config.sides[0]).own_ids == tuple(plain.own_ids[i] for i in order)
+    assert rerun(plain, [shuffle]).at(config.sides[0]).own_ids == tuple(plain.own_ids[i] for i in order)
     assert breaking.reordered(plain, shuffle, "neither") < breaking.ALIKE
     is_masked = config.sides[0] == "decoder" or any(config.windows)
     if not isinstance(config.position, NoPosition) or is_masked:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiers
+import torch
 from pairs import pairs
 from tiny_models import describe, language_model, run_both, tiny_config, variants
 
@@ -22,7 +23,7 @@ from viz_model.island.query import MOST_KEYS, steps
 from viz_model.island.why import About
 from viz_model.runs.edits import AblateHead
 from viz_model.topics import attention
-from viz_model.topics.attention import PAGE, between_words, carries, heads, query
+from viz_model.topics.attention import PAGE, between_words, carries, heads, projected, query
 from viz_model.topics.attention import weights as care
 from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
@@ -35,8 +36,8 @@ def look(request: pytest.FixtureRequest) -> Look:
     return islands.look(trace, PAGE, layer=LAYER, head=2, token=3)
 
 
-def drawn(look: Look, draw: Callable[[Look], Scene], **place: int) -> Scene:
-    return seen(draw(look), {**look.place, **place})
+def drawn(look: Look, draw: Callable[[Look], Scene | None], **place: int) -> Scene:
+    return seen(draw(look), {**look.place, **place})  # type: ignore[arg-type]
 
 
 def cells(scene: Scene, name: str = "cells", panel: int = 0) -> np.ndarray:
@@ -53,6 +54,16 @@ def test_every_head_of_every_layer_is_a_map(look: Look) -> None:
         for n, panel in enumerate(scene.panels):
             np.testing.assert_allclose(cells(scene, panel=n), recorded[n], atol=1e-6)
             assert any(mark.id == "shares" for mark in panel.marks) == (look.config.n_kv_heads < look.n_heads)
+
+
+def test_matrices_are_drawn_as_they_are_once_somebody_has_trained_on() -> None:
+    lm = language_model(tiny_config(d_model=48, n_heads=4, n_kv_heads=2, d_head=6))
+    for _ in range(2):
+        scene = drawn(islands.look(lm.trace(ids=[1, 2, 3]), PAGE), projected.draw, head=3, layer=1)
+        weight = lm.model.stack("decoder").block(1).attn.k.weight.detach()  # of two heads; two rows share a cell
+        largest = torch.where(weight[6:, ::2].abs() > weight[6:, 1::2].abs(), weight[6:, ::2], weight[6:, 1::2])
+        np.testing.assert_array_equal(cells(scene, "w.k"), largest.T)
+        weight.mul_(2)
 
 
 @pytest.mark.parametrize(("layer", "head", "token"), [(0, 0, 0), (1, 2, 3), (1, 1, 4)])
@@ -207,7 +218,6 @@ def test_pruning_is_the_head_mask(config: ModelConfig, off: list[int] | str) -> 
         assert can_be_compared(run, LAYER) and PRUNED.of(small).name == "equal"
         recorded = run[f"blocks.{LAYER}.attn.out"]
         assert small.difference == (small.out - recorded).abs().max().item() <= 1e-4
-        kept = config.n_heads - len(heads)
-        assert small.shapes["q"][1][0] == small.shapes["o"][1][1] == kept * config.d_head
+        assert small.shapes["q"][1][0] == small.shapes["o"][1][1] == config.n_heads - len(heads) * config.d_head
         groups = {config.kv_head(head) for head in range(config.n_heads) if head not in heads}
         assert small.shapes["k"][1][0] == small.shapes["v"][1][0] == len(groups) * config.d_head

@@ -94,8 +94,7 @@ def test_both_arrangements_are_counted_on_models(n_target: int) -> None:
     config = tiny_config(n_heads=4, n_kv_heads=2, d_head=5, head=choices.LanguageHead(bias=True))
     n, found = IDS.shape[1], counted.arrangements(config, IDS.shape[1], n_target)
     one, target = random_model(config), TARGET[:, :n_target]
-    ids = torch.cat((IDS, target), dim=1)
-    assert multiplications(lambda: one.vectors(ids)) == found["decoder"].total
+    assert multiplications(lambda: one.vectors(torch.cat((IDS, target), dim=1))) == found["decoder"].total
     config = dataclasses.replace(config, kind="encoder_decoder", start_id=0)
     two = random_model(config)
     assert multiplications(lambda: two.vectors(IDS, target)) == found["encoder_decoder"].total

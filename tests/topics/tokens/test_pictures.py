@@ -55,8 +55,7 @@ def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> Non
     ours = story.tokens(story.encode("ok 👩"))[:-1]  # the emoji is four bytes, of which one is missing
     theirs = cutting.recut(ours, cl100k_base())
     assert b"".join(token.bytes for token in theirs) == b"ok "
-    found = CutsView.of(ours, theirs, NAMES)
-    assert not found.over(len(ours) - 1)
+    assert not CutsView.of(ours, theirs, NAMES).over(len(ours) - 1)
     assert not CutsView.of(ours[-1:], (), NAMES).n_shared
 
 

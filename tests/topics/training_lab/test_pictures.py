@@ -43,8 +43,7 @@ def test_points_are_bounded_and_their_mean_is_the_mean(n: int) -> None:
     assert len(view.steps) == len(view.loss) == len(view.rate) <= MOST_POINTS
     assert view.norms.shape == (len(view.parts), len(view.steps))
     assert view.done == n
-    widths = np.diff(np.append(0, view.steps))
-    assert (view.loss * widths).sum() == pytest.approx(n * (n + 1) / 2)
+    assert (view.loss * np.diff(np.append(0, view.steps))).sum() == pytest.approx(n * (n + 1) / 2)
 
 
 def test_what_is_spoken_of_are_these_numbers() -> None:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 from torch import nn
 
 from viz_model.config import Latent
@@ -69,16 +68,20 @@ def read_of(look: Look) -> int | None:
 
 
 def products(look: Look) -> Products:
-    weights = {letter: _of_heads(look, letter, lambda w: stored.single(w.weight.detach())) for letter in LETTERS}
+    weights = {letter: _by_head(look, letter, _numbers) for letter in LETTERS}
     made = {letter: look.every(made_of(look, letter)) for letter in LETTERS}
     return Products(look.every(read_site(look)), weights, made)
 
 
-def _of_heads(look: Look, letter: str, numbers: Callable[[nn.Linear], torch.Tensor]) -> np.ndarray:
-    """Numbers [H·K, D] of the matrices of all layers, as [L, H, D, K]."""
+def _by_head(look: Look, letter: str, read: Callable[[nn.Linear], np.ndarray]) -> np.ndarray:
+    """What is read, [H·K, D], of the matrix of every layer that is held, as [L, H, D, K]."""
     attention: list[Any] = [look.trace.stack.block(layer).attn for layer in look.layers]
-    found = torch.stack([numbers(stored.running(getattr(one, letter))) for one in attention])
-    return found.unflatten(1, (-1, look.here.d_head)).mT.numpy()
+    found = np.stack([read(stored.running(getattr(one, letter))) for one in attention])
+    return found.reshape(len(found), -1, look.here.d_head, found.shape[-1]).swapaxes(-1, -2)
+
+
+def _numbers(matrix: nn.Linear) -> np.ndarray:
+    return stored.single(matrix.weight.detach()).numpy()
 
 
 def _deep(width: int) -> int:
@@ -86,20 +89,14 @@ def _deep(width: int) -> int:
     return -(-width // MOST_DEEP)
 
 
-_DRAWN: WeakKeyDictionary[nn.Linear, tuple[int, torch.Tensor]] = WeakKeyDictionary()
+_DRAWN: WeakKeyDictionary[nn.Linear, tuple[int, np.ndarray]] = WeakKeyDictionary()
 """Matrices as they are drawn, with the version of their weights: of a large model it takes time to read them all."""
 
 
-def _drawn(matrix: nn.Linear) -> torch.Tensor:
-    """[H·K, D], where many share a cell the one of largest magnitude (:func:`viz_model.drawing.heatmap.extremes`)."""
+def _drawn(matrix: nn.Linear) -> np.ndarray:
     version = 0 if matrix.weight.is_inference() else matrix.weight._version  # another once somebody has trained on
     if _DRAWN.get(matrix, (-1, None))[0] != version:
-        weight, deep = stored.single(matrix.weight.detach()), _deep(matrix.in_features)
-        if deep > 1:
-            filled = nn.functional.pad(weight, (0, -weight.shape[-1] % deep))  # zeros are never the largest
-            low, high = torch.aminmax(filled.unflatten(-1, (-1, deep)), dim=-1)
-            weight = torch.where(high >= -low, high, low)
-        _DRAWN[matrix] = version, weight
+        _DRAWN[matrix] = version, heatmap.pooled(_numbers(matrix), Pool(1, _deep(matrix.in_features)))
     return _DRAWN[matrix][1]
 
 
@@ -147,7 +144,7 @@ def draw(look: Look) -> Scene | None:
     ]  # fmt: skip
     for n_row, (letter, role) in enumerate(LETTERS.items()):
         y, fixed = TOP + n_row * (TALL + GAP), own[letter]
-        w = _of_heads(look, letter, _drawn)
+        w = _by_head(look, letter, _drawn)
         made = heatmap.pooled(look.every(made_of(look, letter)), Pool(pool, 1))
         columns = tuple(map(str, range(config.d_head)))
         marks += [
