@@ -218,6 +218,6 @@ def test_pruning_is_the_head_mask(config: ModelConfig, off: list[int] | str) -> 
         assert can_be_compared(run, LAYER) and PRUNED.of(small).name == "equal"
         recorded = run[f"blocks.{LAYER}.attn.out"]
         assert small.difference == (small.out - recorded).abs().max().item() <= 1e-4
-        assert small.shapes["q"][1][0] == small.shapes["o"][1][1] == config.n_heads - len(heads) * config.d_head
+        assert small.shapes["q"][1][0] == small.shapes["o"][1][1] == (config.n_heads - len(heads)) * config.d_head
         groups = {config.kv_head(head) for head in range(config.n_heads) if head not in heads}
         assert small.shapes["k"][1][0] == small.shapes["v"][1][0] == len(groups) * config.d_head
