@@ -46,7 +46,7 @@ def test_trace_refuses(lm: vm.LanguageModel) -> None:
             lm.trace(**one)
     padded = vm.load(Reference("RobertaModel").build(), None)
     assert padded.trace(ids=[3, 2, 4])
-    with pytest.raises(vm.TextError, match="token id 1: padding"):
+    with pytest.raises(vm.TextError, match="token id 1 is padding"):
         padded.trace(ids=[3, 1, 4])
     with pytest.raises(ValueError, match=f"1 to {lm.config.n_context}"):
         record(lm.model, lm.tokenizer, [1] * (lm.config.n_context + 1))

@@ -162,7 +162,7 @@ def _check_ids(ids: Sequence[int], config: ModelConfig, side: Side) -> int:
     if wrong := [id for id in ids if not 0 <= id < n_ids]:
         raise ValueError(f"token id {wrong[0]}: the vocabulary has {n_ids}")
     if isinstance(config.position, Learned) and config.position.padding in ids:
-        raise TextError(f"token id {config.position.padding}: padding, which counts as no position in this model")
+        raise TextError(f"token id {config.position.padding} is padding, which has no position in this model: leave it out")
     return len(ids)
 
 
