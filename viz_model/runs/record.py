@@ -161,8 +161,8 @@ def _check_ids(ids: Sequence[int], config: ModelConfig, side: Side) -> int:
     n_ids = config.input_of(side).n_ids(config)
     if wrong := [id for id in ids if not 0 <= id < n_ids]:
         raise ValueError(f"token id {wrong[0]}: the vocabulary has {n_ids}")
-    if isinstance(config.position, Learned) and config.position.padding in ids:
-        raise TextError(f"token id {config.position.padding} is padding, which has no position in this model: leave it out")
+    if isinstance(config.position, Learned) and (padding := config.position.padding) in ids:
+        raise TextError(f"token id {padding} is padding, which has no position in this model: leave it out")
     return len(ids)
 
 
