@@ -1,24 +1,28 @@
 // A control of the page's own: one of a few options, each an entry of tables, or what the server is asked for. Steps of
 // a scale are gone through with a slider, and many or long ones stand in a list.
 import { child, children, say } from "./nodes.js"
+import { pick } from "./pick.js"
 import { store } from "./store.js"
 
 export function chooser(me, root, item) {
   root.className = "chooser"
+  const [names, options] = [item.names, item.options].map(one => pick(one, me.place, me.arrays))
+  root.toggleAttribute("data-waiting", options === undefined)
+  if (options === undefined) return // what stood there stays, faint, until the answer comes
   const label = child(root, 0, "span", "label"), group = child(root, 1, "div", "options"), refused = child(root, 2, "div", "notice")
   refused.innerHTML = item.refused
-  refused.hidden = !item.refused || (item.names ?? []).includes(me.option(item.name))
+  refused.hidden = !item.refused || (names ?? []).includes(me.option(item.name))
   label.textContent = item.label
   label.title = item.help
   if (typeof item.options === "number") return numbered(me, root, item, group)
-  const now = [me.option(item.name), item.usual].map(name => item.names.indexOf(name)).find(n => n >= 0) ?? 0
+  const now = [me.option(item.name), item.usual].map(name => names.indexOf(name)).find(n => n >= 0) ?? 0
   if (!item.asks) store.adopt({ [item.name]: now })
   const choose = n => {
-    me.choose(item.name, item.names[n], item.asks, item.anew)
+    me.choose(item.name, names[n], item.asks, item.anew)
     chooser(me, root, item)
   }
   const draw = item.is_list ? listed : item.is_scale ? slider : radios
-  draw(group, item.label, item.options, now, choose)
+  draw(group, item.label, options, now, choose)
 }
 
 function slider(group, label, options, chosen, pick) {

@@ -36,7 +36,7 @@ class Bars(NamedTuple):
         fill: a color for each bar in place of the role, [N] or a table of such.
         picks, where: what a click on each tells the page, and which numbers of the run these are.
         hatched: whether lines run across them, to be told apart without color.
-        starts: where each begins, [N]; by default at 0.
+        starts: where each begins, [N], or a table of such; by default at 0.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Bars(NamedTuple):
     picks: Sequence[Any] = ()
     where: Any = None
     hatched: bool = False
-    starts: np.ndarray | None = None
+    starts: Any = None
 
 
 class Line(NamedTuple):
@@ -165,6 +165,10 @@ def _above_zero(values: Any) -> Any:
     return np.maximum(values, 0)
 
 
+def _plus(values: Any, more: Any) -> Any:
+    return values._replace(values=values.values + more.values) if isinstance(values, By) else values + more
+
+
 def _said(told: str, values: Any, write: str, facts: Mapping[str, Any]) -> Any:
     numbers = values if isinstance(values, By) else By((), np.asarray(values, dtype=np.float32))
     return Each(told, {"value": numbers._replace(write=write), **facts})
@@ -187,7 +191,7 @@ def bars(
     Args:
         names: of the rows, N texts, or a table of such.
         scale: by default from 0 to the largest value of all selections.
-        chosen: the number of a row that is framed, or a table of such.
+        chosen: the number of a row that is framed, or a table of such; of none where it is below 0.
     """
     scale = scale or axis(*(one.values for one in series))
     listed = names.names if isinstance(names, Among) else names
@@ -209,7 +213,7 @@ def bars(
         outer = _above_zero(one.values)  # what is written stands beside a bar to the left, and not on it
         if one.starts is not None:
             begins = Lengths(one.starts, scale.low, scale.high, (0.0, left), (1.0, left + across[1]))
-            outer = one.starts + np.maximum(one.values, 0)
+            outer = _plus(one.starts, _above_zero(one.values))
         wide: Any = Lengths(one.values, base, full, (0.0, 0.0), across, scale.is_log)
         marks.append(
             Items(
@@ -226,7 +230,10 @@ def bars(
     marks.append(Labels(id="names", texts=names, x=left - GAP, y=TOP, length=n * tall, along="y", most=most_name))
     if chosen is not None:
         y: Any = Lengths(chosen, 0, 1, TOP, TOP + tall)
-        marks.append(Rect(id="chosen", x=left, y=y, width=across, height=tall, stroke="accent", thick=2))
+        is_one: Any = chosen._replace(values=chosen.values >= 0) if isinstance(chosen, By) else True
+        marks.append(
+            Rect(id="chosen", x=left, y=y, width=across, height=tall, stroke="accent", thick=2, present=is_one)
+        )
     marks += ticks_below(scale, left, across, height)
     if names_axis:
         marks.append(

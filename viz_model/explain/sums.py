@@ -8,14 +8,14 @@ were made by all parts together, so a share says what a part adds, not what woul
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from viz_model.explain.written import Decomposition, Kind, Part, behind
+from viz_model.explain.written import Decomposition, Kind, Part, behind, rows
 from viz_model.measures.lens import predicts
 from viz_model.model import sites, stored
 from viz_model.runs.measures import SINK_WEIGHT
@@ -26,35 +26,40 @@ Against = int | Literal["average"] | None
 
 
 class Attribution(NamedTuple):
-    """``total``, what the run recorded, as the sum of ``values`` [P], one for each of ``parts``.
+    """``total``, what the run recorded, as the sum of ``values`` [.., P], one for each of ``parts``.
 
-    ``directions``, maps + 1 of [D], are what a vector is multiplied with at each stage of its way; P includes the bias
-    of the unembedding, where there is one.
+    ``directions``, maps + 1 of [.., D], are what a vector is multiplied with at each stage of its way; P includes the
+    bias of the unembedding, where there is one. Of several positions, [T, ..] of them all, the total too.
     """
 
     parts: tuple[Part, ...]
     values: np.ndarray
-    total: float
+    total: Any
     directions: tuple[Tensor, ...]
+
+    def at(self, place: int) -> Attribution:
+        """That of one of several positions."""
+        seen = tuple(direction[place] for direction in self.directions)
+        return self._replace(values=self.values[place], total=float(self.total[place]), directions=seen)
 
     def order(self) -> np.ndarray:
         """The rows by |value| downwards."""
-        return np.argsort(-np.abs(self.values), kind="stable")
+        return np.argsort(-np.abs(self.values), axis=-1, kind="stable")
 
-    def of(self, part: Part) -> float:
+    def of(self, part: Part) -> Any:
         """The value of one part.
 
         Raises:
             ValueError: there is no such part.
         """
-        return float(self.values[self.parts.index(part)])
+        return self.values[..., self.parts.index(part)]
 
-    def lifts(self) -> tuple[float, ...]:
-        """The shares that the parts above 0 have in their sum, the largest first."""
-        up = np.sort(self.values[self.values > 0])[::-1]
-        return tuple(map(float, up / up.sum())) if len(up) else ()
+    def lifts(self) -> np.ndarray:
+        """The shares that the parts above 0 have in their sum, the largest first, and 0 for all others: [.., P]."""
+        up = -np.sort(-np.maximum(self.values, 0), axis=-1)
+        return up / np.maximum(up.sum(-1, keepdims=True), 1e-300)
 
-    def by_kind(self) -> dict[str, float]:
+    def by_kind(self) -> dict[str, Any]:
         """The same sum in four: what was embedded, what heads read, feed-forward layers, and what every text gets."""
         groups: dict[str, tuple[Kind, ...]] = {
             "embedding": ("token", "patch", "segment", "position", "input"),
@@ -63,35 +68,43 @@ class Attribution(NamedTuple):
             "constant": ("bias", "shift", "dense", "prior"),
         }
         return {
-            name: float(sum(v for part, v in zip(self.parts, self.values, strict=True) if part.kind in kinds))
+            name: self.values[..., [part.kind in kinds for part in self.parts]].sum(-1)
             for name, kinds in groups.items()
         }
 
 
 @torch.inference_mode()
-def of_logit(trace: Trace, decomposition: Decomposition, token: int, against: Against = None) -> Attribution:
+def of_logit(trace: Trace, decomposition: Decomposition, token: Any, against: Any = None) -> Attribution:
     """The logit of the vocabulary's ``token`` at the position of ``decomposition``, less what it is compared with.
 
-    Where a cap follows, it is the logit before it: that is the sum of what the parts add.
+    Where a cap follows, it is the logit before it: that is the sum of what the parts add. Of several positions T
+    ``token`` is one for each, int64 [T], and so is a token that it is compared with.
 
     Raises:
         ValueError: no logits are made of these vectors.
     """
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
-    unembedding, position = trace.model.unembedding, decomposition.at_one
-    total = less(trace.row("raw_logits" if "raw_logits" in trace else "logits", position), token, against)
-    bias = None if unembedding.bias is None else less(unembedding.bias.detach(), token, against).item()
-    return _along(decomposition, less(stored.table(unembedding), token, against), total.item(), bias)
+    unembedding = trace.model.unembedding
+    logits = rows(trace, "raw_logits" if "raw_logits" in trace else "logits", decomposition.position)
+    total = less(logits, token, against) if logits.dim() == 1 else _less_each(logits, token, against)
+    bias = None if unembedding.bias is None else less(unembedding.bias.detach(), token, against)
+    return _along(decomposition, less(stored.table(unembedding), token, against), total, bias)
 
 
-def less(values: Tensor, token: int, against: Against) -> Tensor:
-    """What stands for a token of the vocabulary, less what it is compared with: of [V, …] float64."""
+def less(values: Tensor, token: Any, against: Any) -> Tensor:
+    """What stands for a token of the vocabulary, less what it is compared with: of [V, …] float64; or for several."""
     own = values[token].cpu().double()
     if against is None:
         return own
-    other = values.mean(0, dtype=torch.float32) if against == "average" else values[against]
+    other = values.mean(0, dtype=torch.float32) if isinstance(against, str) else values[against]
     return own - other.cpu().double()
+
+
+def _less_each(values: Tensor, tokens: Tensor, against: Any) -> Tensor:
+    """The same of a token for each row of [T, V]."""
+    rivals = [against] * len(values) if against is None or isinstance(against, str) else against
+    return torch.stack([less(*one) for one in zip(values, tokens, rivals, strict=True)])
 
 
 @torch.inference_mode()
@@ -105,18 +118,20 @@ def of_vector(trace: Trace, decomposition: Decomposition) -> Attribution:
     """
     if predicts(trace):
         raise ValueError("these vectors are read by an unembedding: ask for a logit")
-    last = trace[trace.leaving][decomposition.at_one].double()
-    length = last.norm()
-    return _along(decomposition, last / length.clamp(min=1e-12), length.item(), None)
+    last = rows(trace, trace.leaving, decomposition.position).double()
+    length = last.norm(dim=-1)
+    return _along(decomposition, last / length[..., None].clamp(min=1e-12), length, None)
 
 
-def _along(decomposition: Decomposition, direction: Tensor, total: float, prior: float | None) -> Attribution:
+def _along(decomposition: Decomposition, direction: Tensor, total: Tensor, prior: Tensor | None) -> Attribution:
     seen = decomposition.directions(direction)
     stages = zip(decomposition.written, decomposition.passed, strict=True)
-    values = np.array([float(vector @ seen[passed]) for vector, passed in stages])
-    if prior is None:
-        return Attribution(decomposition.parts, values, total, seen)
-    return Attribution((*decomposition.parts, Part("prior")), np.append(values, prior), total, seen)
+    values = [(vector * seen[passed]).sum(-1) for vector, passed in stages]
+    parts = decomposition.parts
+    if prior is not None:
+        parts, values = (*parts, Part("prior")), [*values, prior]
+    whole = total.numpy() if total.dim() else total.item()
+    return Attribution(parts, torch.stack(values, -1).numpy(), whole, seen)
 
 
 @torch.inference_mode()
@@ -144,17 +159,17 @@ def neurons(trace: Trace, decomposition: Decomposition, answer: Attribution) -> 
     the feed-forward layer's value, less its bias's, and less what it writes without them, such as an expert that every
     token meets.
     """
-    rows = []
+    added = []
     for layer in range(trace.n_layers):
         if not sites.n_neurons(trace.config, trace.stack.side, layer):
-            rows.append(torch.zeros(0, dtype=torch.float64))
+            added.append(torch.zeros(0, dtype=torch.float64))
             continue
         direction = answer.directions[decomposition.passed[decomposition.row(Part("ffn", layer))]]
         direction = behind(trace, decomposition.at_one, layer, "ffn").back(direction)
         down = trace.stack.block(layer).ffn.down.weight.detach()  # [D, F]
         act = trace.row(f"blocks.{layer}.ffn.act", decomposition.at_one)
-        rows.append(act.double() * (direction.float() @ down).double())
-    return pad_sequence(rows, batch_first=True, padding_value=math.nan).numpy()
+        added.append(act.double() * (direction.float() @ down).double())
+    return pad_sequence(added, batch_first=True, padding_value=math.nan).numpy()
 
 
 class Reads(NamedTuple):
@@ -204,16 +219,33 @@ def reads(trace: Trace, decomposition: Decomposition, answer: Attribution, part:
     if part.layer is None or part.head is None:
         raise ValueError(f"{part.site} is no head")
     passed = decomposition.passed[decomposition.row(part)]
-    block, at = trace.stack.block(part.layer), f"blocks.{part.layer}.{part.at}"
-    attention = block.attn if part.at == "attn" or block.cross is None else block.cross
-    weights = trace.row(f"{at}.pattern", decomposition.at_one, part.head).double()  # [Tk]
-    values = trace.head(f"{at}.v", part.head)  # [Tk, K]
-    w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head]  # [K, D]
+    weights = trace.row(f"blocks.{part.layer}.{part.at}.pattern", decomposition.at_one, part.head).double()  # [Tk]
     norm_behind = behind(trace, decomposition.at_one, part.layer, part.at)
-    arriving = norm_behind.forward(weights[:, None] * (values @ w_o).double())  # [Tk, D]
+    arriving = norm_behind.forward(weights[:, None] * _carried(trace, part))  # [Tk, D]
     return Reads(
         weights=weights.numpy(),
         lengths=arriving.norm(dim=-1).numpy(),
         values=(arriving @ answer.directions[passed]).numpy(),
         written=arriving.sum(0),
     )
+
+
+@torch.inference_mode()
+def reading(trace: Trace, part: Part) -> np.ndarray | None:
+    """From which key a head sends each query the longest vector (:attr:`Reads.most`): int64 [Tq]; None of no head."""
+    site, head = f"blocks.{part.layer}.{part.at}", part.head or 0
+    if part.kind != "head" or part.layer is None or f"{site}.pattern" not in trace:
+        return None
+    vectors, held = _carried(trace, part), behind(trace, slice(None), part.layer, part.at)
+    places = [slice(n, n + 1) for n in range(len(trace))] if held.factor.dim() > 1 else [slice(None)]
+    lengths = torch.stack([held.at(place).forward(vectors).norm(dim=-1) for place in places])
+    most: np.ndarray = (trace.head(f"{site}.pattern", head) * lengths).argmax(-1).numpy()
+    return most
+
+
+def _carried(trace: Trace, part: Part) -> Tensor:
+    """The values of a head times W_O, what each key would send with a weight of 1: [Tk, D]."""
+    block = trace.stack.block(part.layer or 0)
+    attention = block.attn if part.at == "attn" or block.cross is None else block.cross
+    w_o = attention.o.weight.detach().T.unflatten(0, (trace.config.n_heads, -1))[part.head or 0]  # [K, D]
+    return (trace.head(f"blocks.{part.layer}.{part.at}.v", part.head or 0) @ w_o).double()

@@ -171,9 +171,8 @@ class Writer:
 
     def _refused(self, chooser: Chooser) -> str:
         """What was asked for and is no option of this run; "" where none was."""
-        asked, options = self._look.options.get(chooser.name), chooser.options
-        known: Iterable[str] = map(str, options) if isinstance(options, range) else options
-        if not asked or asked in (*known, self._usual.get(chooser.name)):
+        asked = self._look.options.get(chooser.name)
+        if not asked or asked in (*chooser.every, self._usual.get(chooser.name)):
             return ""
         return html(self._look.t("common.unknown_beside", name=chooser.name, asked=asked))
 
@@ -187,7 +186,8 @@ class Writer:
             case Plot():
                 return _plot(made, self._look.t, self._menu, self._arrays)
             case Chooser():
-                return {**made.plain, "refused": self._refused(made)}
+                sent = {name: value(one, self._arrays) for name, one in made.plain.items()}
+                return {**sent, "refused": self._refused(made)}
             case Buttons():
                 return {"kind": "buttons", "name": made.name, "buttons": list(map(self._button, made.buttons))}
             case Ribbon():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from viz_model.config import ModelConfig
 from viz_model.drawing import plotted
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.tables import Among
 from viz_model.island.beats import Story
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -30,7 +31,8 @@ class Chooser(NamedTuple):
 
     Attributes:
         name: of the axis, and in the address.
-        options: names in the address -> labels, in order; the n-th is entry n of the axis. Or numbers from 0 on.
+        options: names in the address -> labels, in order; the n-th is entry n of the axis. Or numbers from 0 on; or
+            names and labels that are others where something else is selected.
         label: what it chooses.
         help: what that means, in a sentence.
         usual: the option where nobody has chosen; the first unless said.
@@ -41,7 +43,7 @@ class Chooser(NamedTuple):
     """
 
     name: str
-    options: dict[str, str] | range
+    options: dict[str, str] | range | tuple[Among, Among]
     label: str
     help: str = ""
     usual: str = ""
@@ -51,12 +53,17 @@ class Chooser(NamedTuple):
     is_list: bool = False
 
     @property
+    def every(self) -> list[str]:
+        """All names in the address."""
+        return [*map(str, self.options[0].names if isinstance(self.options, tuple) else self.options)]
+
+    @property
     def plain(self) -> dict[str, Any]:
         """For the browser."""
         if isinstance(self.options, range):
             return {"kind": "chooser", **self._asdict(), "options": len(self.options)}
-        split = {"names": list(self.options), "options": list(self.options.values())}
-        return {"kind": "chooser", **self._asdict(), **split}
+        split = self.options if isinstance(self.options, tuple) else (list(self.options), list(self.options.values()))
+        return {"kind": "chooser", **self._asdict(), "names": split[0], "options": split[1]}
 
 
 class Typed(NamedTuple):

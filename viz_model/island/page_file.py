@@ -269,9 +269,9 @@ class _Known:
             for item in flat([part]):
                 options = _Options(look.options)
                 shown = item(replace(look, options=options))
-                if isinstance(shown, Chooser) and shown.asks and len(shown.options) <= MOST_OPTIONS:
-                    now = str(look.options.get(shown.name, "")) or shown.usual or next(iter(map(str, shown.options)))
-                    found.setdefault(shown.name, [now]).extend(map(str, shown.options))
+                if isinstance(shown, Chooser) and shown.asks and len(shown.every) <= MOST_OPTIONS:
+                    now = str(look.options.get(shown.name, "")) or shown.usual or shown.every[0]
+                    found.setdefault(shown.name, [now]).extend(shown.every)
                 axes = tuple(writer.axes(item, look, shown))  # which goes through lines, and so has them read
                 read = () if isinstance(shown, Chooser) else tuple(dict.fromkeys(options.read))
                 self._reads[id(item)] = _Reads(read, axes)
@@ -440,7 +440,7 @@ def _answers(act: Any, axes: set[str], option: str) -> bool:
     match act:
         case {"select": Mapping() as wanted} | {"pick": Mapping() as wanted}:
             return set(wanted) <= axes
-        case [Mapping() as wanted, *_]:
+        case [Mapping() as wanted, *_] | {"among": _, "names": [Mapping() as wanted, *_]}:
             return set(wanted) <= axes
         case {"pick": _} | [*_]:
             return option in axes

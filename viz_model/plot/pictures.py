@@ -265,7 +265,8 @@ def attribution(
     best = of.trace.next_tokens(of.token, 1)[0][0].id if target is None else asking.vocabulary(of, target, "target")
     against = asking.rival(of, rival, best)
     compared = f"#{against}" if isinstance(against, int) else against or "none"
-    return of, drawn(of, waterfall.draw, word=f"#{best}", against=compared)
+    asked = {} if target is None else {"word": f"#{best}"}
+    return of, drawn(of, waterfall.draw, **asked, against=compared)
 
 
 @figure

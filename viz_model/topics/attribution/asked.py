@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_model.drawing.digits import percent, written
+from viz_model.drawing.digits import percent
+from viz_model.drawing.tables import Among
 from viz_model.explain import sums
 from viz_model.explain.sums import Against, Attribution
 from viz_model.explain.written import Decomposition, Part, decompose
+from viz_model.island.held import MOST_TOKENS
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Field
+from viz_model.island.page import Chooser, Field, there
 from viz_model.island.prose import Line
 from viz_model.measures.covering import can_be_covered, covering
 from viz_model.measures.lens import predicts
 from viz_model.measures.typed import token_typed
+from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
@@ -26,26 +30,33 @@ from viz_model.tokenizers.tokenizer import Token
 OFFERED = 20
 LONGEST = 60
 """Of what is typed."""
+MOST_AT_ONCE, MOST_NUMBERS = 8_000_000, 20_000_000
+"""Numbers that all parts write to all tokens, up to which tables hold all of them; and of those that are asked for."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The question at the selected position, and the sum that answers it.
+    """The question at the selected position, and the sum that answers it; and at each of the T positions of tables.
 
     Attributes:
         look: at the run that is asked about: of an encoder with a mask that in which the token is covered.
-        target: the token that is asked about; None where the stack ends in vectors: then it is the vector's length.
-        best: the most probable tokens with their probabilities, which are offered.
+        held: the T positions; the selected one alone where more would be too much.
+        sums: the answers at all of them.
+        targets: the tokens that are asked about, [T]; None where the stack ends in vectors: then it is their length.
+        rivals: what they are compared with: tokens [T], the average, or nothing.
+        best: the most probable tokens with their probabilities, which are offered; at each.
         covered: whether the run is another than the page's.
+        whole: the look where what is made of all positions is kept; by ``look`` that of the selected one.
     """
 
     look: Look
-    decomposition: Decomposition
-    answer: Attribution
-    target: int | None
-    against: Against
-    best: tuple[tuple[Token, float], ...]
+    held: range
+    sums: Attribution
+    targets: np.ndarray | None
+    rivals: np.ndarray | Literal["average"] | None
+    best: tuple[tuple[tuple[Token, float], ...], ...]
     covered: bool
+    whole: Look
 
     @property
     def trace(self) -> Trace:
@@ -56,6 +67,34 @@ class Asked:
         return self.look.token
 
     @property
+    def place(self) -> int:
+        """That of the selected position among those that are held."""
+        return self.position - self.held.start
+
+    @property
+    def answer(self) -> Attribution:
+        return self.look.once(lambda _: self.sums.at(self.place), "answer")
+
+    @property
+    def decomposition(self) -> Decomposition:
+        return self.look.once(lambda _: decompose(self.trace, self.position), "decomposition")
+
+    @property
+    def target(self) -> int | None:
+        return None if self.targets is None else int(self.targets[self.place])
+
+    @property
+    def against(self) -> Against:
+        return int(self.rivals[self.place]) if isinstance(self.rivals, np.ndarray) else self.rivals
+
+    @property
+    def compared(self) -> list[tuple[int | None, int | None]]:
+        """What is asked about at each position, and its rival, or once more itself."""
+        if self.targets is None:
+            return [(None, None)] * len(self.held)
+        return [*zip(self.targets, self.rivals if isinstance(self.rivals, np.ndarray) else self.targets, strict=True)]
+
+    @property
     def token(self) -> str:
         """The name of what stands at the position, for prose."""
         return self.look.code_name(self.look.token)
@@ -63,14 +102,14 @@ class Asked:
     @property
     def kind(self) -> str:
         """Which question it is: about a vector, a rival, the average, or the logit itself."""
-        if self.target is None:
+        if self.targets is None:
             return "vector"
-        return "rival" if isinstance(self.against, int) else self.against or "logit"
+        return "rival" if isinstance(self.rivals, np.ndarray) else self.rivals or "logit"
 
-    @cached_property
+    @property
     def crosses(self) -> bool:
         """Whether there are heads that read a source."""
-        return any(part.at == "cross" for part in self.answer.parts)
+        return any(part.at == "cross" for part in self.sums.parts)
 
     @property
     def at(self) -> str:
@@ -78,14 +117,34 @@ class Asked:
         return "cross" if self.crosses and self.look.options.get("at") == "cross" else "attn"
 
     @property
+    def every_chosen(self) -> np.ndarray:
+        """The part of the sum that is selected, [T]; as long as nobody has chosen one, the largest of each."""
+        sites, picked = [part.site for part in self.sums.parts], self.look.options.get("part")
+        return np.full(len(self.held), sites.index(picked)) if picked in sites else self.sums.order()[:, 0]
+
+    @property
     def chosen(self) -> int:
-        """The part of the sum that is selected; as long as nobody has chosen one, the largest."""
-        sites, picked = [part.site for part in self.answer.parts], self.look.options.get("part")
-        return sites.index(picked) if picked in sites else int(self.answer.order()[0])
+        """That at the selected position."""
+        return int(self.every_chosen[self.place])
+
+    def by(self, values: Any, write: str = "") -> Any:
+        """A table of T values."""
+        return self.look.by("token", np.asarray(values), write)
+
+    def one_of(self, names: Sequence[Any], *, is_code: bool = False) -> Among:
+        """Of T names each at its position; or of T lists, all as long."""
+        flat = names if not names or isinstance(names[0], str) else [one for row in names for one in row]
+        known = {name: n for n, name in enumerate(dict.fromkeys(flat))}
+        at = np.array([known[name] for name in flat]).reshape(len(names), -1)
+        return Among([*known], self.by(at[:, 0] if flat is names else at), is_code)
 
     def plain(self, id: int | None) -> str:
         """A token of the vocabulary, for pictures."""
         return "" if id is None else self.trace.tokenizer.token(id).label
+
+    def named(self, ids: np.ndarray) -> Among:
+        """Tokens of the vocabulary, [T], by their names."""
+        return self.one_of([self.plain(int(id)) for id in ids.ravel()], is_code=True)
 
     def name(self, part: Part) -> str:
         return name_of(self.look, part)
@@ -108,25 +167,25 @@ class Asked:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """For prose: what is asked, and how large it is."""
-        words = self.look.words
-        facts = {
-            "token": self.token,
-            "total": written(self.answer.total, "2"),
-            "n_parts": len(self.answer.parts),
-            "position": self.look.token,
-        }
-        if self.target is None:
+        """For prose, at each position: what is asked, and how large it is."""
+        return self.whole.once(lambda _: self._facts(), "facts")
+
+    def _facts(self) -> dict[str, Any]:
+        token = self.look.token_named()
+        facts = {"token": token, "total": self.by(self.sums.total, "2"), "n_parts": len(self.sums.parts)}
+        if self.targets is None:
             return facts
-        logits = self.trace.row("logits", self.look.token)
-        shares, rival = logits.softmax(-1), self.against if isinstance(self.against, int) else self.target
+        targets, rivals = (np.array(ids)[:, None] for ids in zip(*self.compared, strict=True))
+        shares = _at(self.trace, "probs", self.held).numpy()
+        own, other = (np.take_along_axis(shares, ids, -1)[:, 0] for ids in (targets, rivals))
+        ranks = 1 + (shares > own[:, None]).sum(-1)
         return facts | {
-            "where": words("where_at" if self.look.config.kind == "encoder" else "where_after", token=self.token),
-            "target": literal(self.plain(self.target)),
-            "share": percent(float(shares[self.target])),
-            "rank": f"{1 + int((logits > logits[self.target]).sum()):,}",
-            "rival": literal(self.plain(rival)),
-            "rival_share": percent(float(shares[rival])),
+            "where": self.look.words("where_at" if self.look.config.kind == "encoder" else "where_after", token=token),
+            "target": self.named(targets),
+            "share": self.by(own, "percent"),
+            "rank": self.by(ranks, "whole"),
+            "rival": self.named(rivals),
+            "rival_share": self.by(other, "percent"),
         }
 
 
@@ -172,27 +231,72 @@ def name_of(look: Look, part: Part) -> str:
 
 
 def asked(look: Look) -> Asked:
-    """What is asked of the selected token."""
-    key = look.token, look.options.get("word"), look.options.get("against")
-    found = look.latest("asked", key, lambda: _asked(look))
-    here = replace(found.look, options=look.options, layer=look.layer, head=look.head, layers=look.layers)
-    return replace(found, look=here)
+    """What is asked of the selected token, and of as many others as tables hold."""
+    held, alone = _held(look), range(look.token, look.token + 1)
+    key = look.options.get("word"), look.options.get("against")
+    found = look.latest("asked", (held.start, len(held), *key), lambda: _asked(look, held))
+    found = found or there(look.latest("asked alone", (alone, *key), lambda: _asked(look, alone)))
+    read: dict[Any, Any] = found.whole.latest("at", look.token, dict)
+    here = replace(found.whole, options=look.options, token=look.token, _read=read)
+    return replace(found, look=replace(here, layer=look.layer, head=look.head, layers=look.layers))
 
 
-def _asked(look: Look) -> Asked:
-    covered = can_be_covered(look.trace, look.token)
-    trace = covering(look.trace, look.token) if covered else look.trace
+def _held(look: Look) -> range:
+    """All tokens of a text; of a larger model once a second one is asked about, and else the selected one alone."""
+    trace, alone, whole = look.trace, range(look.token, look.token + 1), range(len(look))
+    numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 2)
+    is_too_much = numbers > MOST_NUMBERS or len(look) > MOST_TOKENS or isinstance(trace.values, Recomputed)
+    if is_too_much or any(can_be_covered(trace, token) for token in whole):
+        return alone
+    asked_about: set[int] = look.once(lambda _: set(), "asked about")
+    asked_about.add(look.token)
+    return whole if numbers <= MOST_AT_ONCE or look.is_saved or len(asked_about) > 1 else alone
+
+
+def _asked(look: Look, held: range) -> Asked | None:
+    """None where the question is of one kind at some tokens, and of another at others."""
+    first, is_one, word, against = (
+        held.start,
+        len(held) == 1,
+        *(look.options.get(one, "") for one in ("word", "against")),
+    )
+    covered = can_be_covered(look.trace, first)
+    trace = covering(look.trace, first) if covered else look.trace
     here = replace(look, trace=trace, _read={})
-    decomposition = decompose(trace, look.token)
+    parts = decompose(trace, first if is_one else slice(first, held.stop))
     if not predicts(trace):
-        return Asked(here, decomposition, sums.of_vector(trace, decomposition), None, None, (), covered)
-    best = tuple(trace.next_tokens(look.token, OFFERED))
-    target = _meant(trace, look.options.get("word", ""), targets(best))
-    assert isinstance(target, int)
-    against = _meant(trace, look.options.get("against", ""), rivals(best, target))
-    against = None if against == target else against
-    answer = sums.of_logit(trace, decomposition, target, against)
-    return Asked(here, decomposition, answer, target, against, best, covered)
+        return Asked(here, held, _each(sums.of_vector(trace, parts)), None, None, (), covered, here)
+    best = tuple(_best(trace, _at(trace, "probs", held)))
+    typed = {one: token_typed(trace, one) for one in (word, against)}
+    meant = [_meant(typed, word, targets(one)) for one in best]
+    compared = [_meant(typed, against, rivals(one, id)) for one, id in zip(best, meant, strict=True)]
+    own, others = np.array(meant), compared[0] if not isinstance(compared[0], int) else np.array(compared)
+    if isinstance(others, np.ndarray) and (same := own == others).any():
+        if not same.all():
+            return None
+        others = None
+    ids = own, torch.from_numpy(others) if isinstance(others, np.ndarray) else others
+    answers = sums.of_logit(trace, parts, *(int(id) if is_one and isinstance(id, Tensor) else id for id in ids))
+    return Asked(here, held, _each(answers), own, others, best, covered, here)
+
+
+def _at(trace: Trace, name: str, held: range) -> Tensor:
+    """A value at positions, [T, …]; at one without all others."""
+    return trace.row(name, held.start)[None] if len(held) == 1 else trace[name][held.start : held.stop]
+
+
+def _each(answer: Attribution) -> Attribution:
+    """An answer at one position as that of several."""
+    if answer.values.ndim > 1:
+        return answer
+    seen = tuple(direction[None] for direction in answer.directions)
+    return answer._replace(values=answer.values[None], total=np.array([answer.total]), directions=seen)
+
+
+def _best(trace: Trace, probs: Tensor) -> Iterator[tuple[tuple[Token, float], ...]]:
+    top = probs.topk(min(OFFERED, probs.shape[-1]))
+    for ids, shares in zip(top.indices.tolist(), top.values.tolist(), strict=True):
+        yield tuple(zip(trace.tokenizer.tokens(ids), shares, strict=True))
 
 
 def targets(best: tuple[tuple[Token, float], ...]) -> dict[str, Against]:
@@ -200,17 +304,17 @@ def targets(best: tuple[tuple[Token, float], ...]) -> dict[str, Against]:
     return {"top": best[0][0].id}
 
 
-def rivals(best: tuple[tuple[Token, float], ...], target: int) -> dict[str, Against]:
+def rivals(best: tuple[tuple[Token, float], ...], target: Against) -> dict[str, Against]:
     """What a logit can be compared with by a name."""
     second = next((token.id for token, _ in best if token.id != target), target)
     return {"none": None, "average": "average", "second": second}
 
 
-def _meant(trace: Trace, said: str, named: Mapping[str, Against]) -> Against:
+def _meant(typed: Mapping[str, int | None], said: str, named: Mapping[str, Against]) -> Against:
     """The token, or what is named; the first that has a name where a text means no token."""
     if said in named:
         return named[said]
-    id = token_typed(trace, said)
+    id = typed[said]
     return next(iter(named.values())) if id is None else id
 
 
@@ -224,29 +328,35 @@ def is_of_token(look: Look) -> bool:
 
 def choose_word(look: Look) -> Chooser | None:
     question = asked(look)
-    return _chooser(question, "word", targets(question.best)) if question.best and not look.is_saved else None
+    return None if look.is_saved or not question.best else _chooser(question, "word", [*map(targets, question.best)])
 
 
 def choose_against(look: Look) -> Chooser | None:
     question = asked(look)
-    if question.target is None:
+    if question.targets is None:
         return None
-    return _chooser(question, "against", rivals(question.best, question.target))
+    named = [rivals(best, int(id)) for best, id in zip(question.best, question.targets, strict=True)]
+    return _chooser(question, "against", named)
 
 
-def _chooser(question: Asked, name: str, named: Mapping[str, Against]) -> Chooser:
-    """One of a few named choices, one of the best tokens, or any token that is typed."""
+def _chooser(question: Asked, name: str, named: Sequence[Mapping[str, Against]]) -> Chooser:
+    """One of a few named choices, one of the best tokens, or any token that is typed; at each position."""
     words, said = question.look.words, question.look.options.get(name, "")
-    options = {
-        option: words(f"{name}_{option}", token=question.plain(token) if isinstance(token, int) else "")
-        for option, token in named.items()
-    }
-    if not question.look.is_saved:  # a file has what goes by one name at every token; the best ones are others at each
-        options |= {f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in question.best}
-    if said and said not in options:
-        id = token_typed(question.trace, said)
-        options[said] = said if id is None or not said.startswith("#") else question.plain(id)
-    return Chooser(name, options, words(name), words(f"{name}_help"), asks=True, is_list=True)
+    id = token_typed(question.trace, said)
+    typed = {said: said if id is None or not said.startswith("#") else question.plain(id)} if said else {}
+    n_best = 0 if question.look.is_saved else OFFERED - len(typed)  # the best ones are others at each
+    rows = []
+    for row, best in zip(named, question.best, strict=True):
+        options = {
+            option: words(f"{name}_{option}", token=question.plain(token) if isinstance(token, int) else "")
+            for option, token in row.items()
+        }
+        offered = {f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in best}
+        named_ones = {one: label for one, label in typed.items() if one not in options}
+        more = [(one, label) for one, label in offered.items() if one not in named_ones][:n_best]
+        rows.append({**options, **named_ones, **dict(more)})
+    names, labels = (question.one_of([[*pick(row)] for row in rows]) for pick in (dict.keys, dict.values))
+    return Chooser(name, (names, labels), words(name), words(f"{name}_help"), asks=True, is_list=True)
 
 
 def field(name: str) -> Any:
@@ -264,7 +374,7 @@ def read_as(name: str) -> Any:
     def said(look: Look) -> Iterator[Line]:
         question = asked(look)
         typed = look.options.get(name, "")
-        if question.target is None or not typed or typed in ("top", "none", "average", "second"):
+        if question.targets is None or not typed or typed in ("top", "none", "average", "second"):
             return
         id = token_typed(question.trace, typed)
         if id is None:
@@ -283,9 +393,9 @@ def introduce(look: Look) -> Iterator[Line]:
     question = asked(look)
     if question.covered:
         yield look.note("covered", token=look.code_name(look.token), position=look.token)
-    if question.target is not None and "raw_logits" in question.trace:
+    if question.targets is not None and "raw_logits" in question.trace:
         yield look.note("capped", cap=f"{question.trace.model.head.cap:g}")
-    if question.target is None:
+    if question.targets is None:
         yield Line(look.words("encoder" if look.config.has_logits else "no_head"), "notice")
     elif look.is_saved:
         yield look.note("saved")

@@ -212,7 +212,7 @@ def _facts(question: Asked) -> dict[str, Any]:
 
 def title(look: Look) -> Iterator[Line]:
     question = asked(look)
-    yield Line(LENS.says(look.t.language, view(question.look).seen, **_facts(question)), "title")
+    yield look.claim(LENS, view(question.look).seen, "", "title", **_facts(question))
 
 
 def source(look: Look) -> Iterator[Line]:
@@ -228,7 +228,7 @@ def tell(look: Look) -> Iterator[Line]:
     found, facts = view(question.look), _facts(question)
     yield look.text("lens", **facts)
     decided = depth_name(look, found.depths[found.seen.decided])
-    yield Line(DECIDED.says(look.t.language, found.seen, decided=decided, **facts))
+    yield look.claim(DECIDED, found.seen, "", decided=decided, **facts)
     if has_norms(look):
         yield look.text(f"lens_{'post' if look.trace.norm_at == 'post' else 'pre'}", **facts)
 
@@ -294,4 +294,4 @@ def tell_ranks(look: Look) -> Iterator[Line]:
     }
     settled = depth_name(look, depths[lens.settled(found) or 0])
     yield look.text("ranks", **facts)
-    yield Line(PATHS.says(look.t.language, found.tolist(), settled=settled, **facts))
+    yield look.claim(PATHS, found.tolist(), "", settled=settled, **facts)

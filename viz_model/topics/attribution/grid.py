@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Series, Text, Texts
-from viz_model.drawing.tables import Lengths, by
+from viz_model.drawing.tables import Among, By, Each, Lengths, by
 from viz_model.explain.sums import Attribution
 from viz_model.explain.written import Part
 from viz_model.island.look import Look
@@ -33,26 +32,28 @@ def part(layer: int, at: str, head: int | None) -> Part:
 
 
 def values(answer: Attribution) -> np.ndarray:
-    """[L, C], a row a layer."""
+    """[.., L, C], a row a layer."""
     layers = range(1 + max(p.layer for p in answer.parts if p.kind == "ffn" and p.layer is not None))
-    return np.array([[answer.of(part(layer, *column)) for column in columns(answer)] for layer in layers])
+    rows = [[answer.parts.index(part(layer, *column)) for column in columns(answer)] for layer in layers]
+    return answer.values[..., np.array(rows)]
 
 
 def draw(look: Look) -> Scene:
     """Layers downwards, heads to the right, the feed-forward layer last. A click selects a part."""
     question, words = asked(look), look.words
-    named, found = columns(question.answer), values(question.answer)
+    named, found = columns(question.sums), values(question.sums)
+    layers = range(found.shape[-2])
     kinds = {"attn": words("grid_head"), "cross": words("grid_cross"), "ffn": words("grid_ffn")}
     names = [words("grid_ffn") if at == "ffn" else f"×{head}" if at == "cross" else str(head) for at, head in named]
     long = [kinds[at] if head is None else f"{kinds[at]} {head}" for at, head in named]
-    picks = [question.picks(part(layer, *column)) for layer in range(len(found)) for column in named]
+    picks = [question.picks(part(layer, *column)) for layer in layers for column in named]
     axes = words("grid_layer"), words("grid_head")
-    scene = cells("attribution.grid", words("grid_alt"), found, range(len(found)), (names, long), axes, picks)
+    scene = cells("attribution.grid", words("grid_alt"), question.by(found), layers, (names, long), axes, picks)
     first, n = named.index((question.at, 0)), len(named)
     across: Any = by("head", np.arange(first, first + look.n_heads))
     panel = scene.panels[0]
-    frame = framed(across, n, by("layer", np.arange(len(found))), height(len(found)))
-    return look.only_here(replace(scene, panels=[replace(panel, marks=[*panel.marks, frame])]), layer=False, token=True)
+    frame = framed(across, n, by("layer", np.array(layers)), height(len(layers)))
+    return replace(scene, panels=[replace(panel, marks=[*panel.marks, frame])])
 
 
 def height(n_rows: int) -> float:
@@ -70,33 +71,46 @@ def framed(column: Any, n: int, row: Any, tall: float) -> Rect:
 def cells(
     id: str,
     title: str,
-    found: np.ndarray,
+    found: Any,
     rows: Sequence[int],
     named: tuple[Sequence[str], Sequence[str]],
     axes: tuple[str, str],
     picks: Sequence[Any],
     write: str = "1",
 ) -> Scene:
-    """What layers by heads add, [R, C], orange above 0 and blue below.
+    """What layers by heads add, orange above 0 and blue below.
 
     Args:
+        found: [R, C], or a table of such.
         rows: the layers.
         named: the columns, as they stand below and as they are said.
         axes: what rows and columns are.
         write: how numbers are written in cells, where there is room.
     """
-    (n_rows, n), tall = found.shape, height(len(rows))
-    top, end = float(np.abs(found).max()) or 1.0, TOP + tall * n_rows
-    row, column = np.indices(found.shape).reshape(2, -1)
-    flat, ones = found.ravel(), np.ones(found.size, np.float32)
+    table: Any = found if isinstance(found, By) else By((), found)
+    (n_rows, n), tall = table.values.shape[-2:], height(len(rows))
+    flat = table.values.reshape(*table.values.shape[:-2], -1)
+    top, end = np.abs(flat).max(-1, keepdims=True), TOP + tall * n_rows
+    shares = np.abs(flat) / np.where(top, top, 1)
+    row, column = np.indices((n_rows, n)).reshape(2, -1)
+    ones = np.ones(n_rows * n, np.float32)
 
     def along(at: np.ndarray, more: float = 0) -> np.ndarray:
         return np.stack([at / n, LEFT + more - LEFT * at / n], -1).astype(np.float32)
 
-    told = [
-        f"{axes[0]} {rows[r]} · {named[1][c]}\n{written(v, '+2')}" for r, c, v in zip(row, column, flat, strict=True)
-    ]
-    width = np.tile(np.array([[1 / n, -LEFT / n - 2]], np.float32), (found.size, 1))
+    def written(how: str) -> By:
+        return By(table.axes, flat.astype(np.float32), start=table.start, write=how)
+
+    def one_of(names: tuple[str, str], at: np.ndarray) -> Among:
+        return Among(names, table._replace(values=at.astype(int)))
+
+    told = [f"{axes[0]} {rows[r]} · {named[1][c]}" for r, c in zip(row, column, strict=True)]
+    width = np.tile(np.array([[1 / n, -LEFT / n - 2]], np.float32), (len(ones), 1))
+    look: dict[str, Any] = {
+        "fill": one_of(("negative", "positive"), flat > 0),
+        "opacity": table._replace(values=(0.04 + 0.96 * shares).round(3).astype(np.float32)),
+        "labels": Each("{{cell}}\n{{value}}", {"cell": told, "value": written("+2")}),
+    }
     marks: list[Mark] = [
         Items(
             id="cells",
@@ -104,11 +118,9 @@ def cells(
             y=(TOP + row * tall + 1).astype(np.float32),
             width=width,
             height=(tall - 2) * ones,
-            fill=["positive" if value > 0 else "negative" for value in flat],
-            opacity=[round(0.04 + 0.96 * abs(value) / top, 3) for value in flat.tolist()],
-            labels=told,
             name=title,
             picks=picks,
+            **look,
         ),
         Labels(id="rows", texts=list(map(str, rows)), x=LEFT - 8, y=TOP, length=end - TOP, along="y"),
         Labels(id="columns", texts=named[0], x=LEFT, y=end + 4, length=(1.0, -LEFT), turn="never"),
@@ -116,12 +128,13 @@ def cells(
         Text(id="across", text=axes[1], x=(0.5, LEFT / 2), y=end + 32, anchor="middle"),
     ]
     if max(n_rows, n) <= WRITTEN:
-        texts = [written(value, write) for value in flat]
-        fill = ["white" if abs(value) > STRONG * top else "ink" for value in flat]
+        texts: Any = Each("{{value}}", {"value": written(write)})
+        fill: Any = one_of(("ink", "white"), shares > STRONG)
         middle = (TOP + (row + 0.5) * tall).astype(np.float32)
         marks.append(Texts(id="numbers", texts=texts, x=along(column + 0.5), y=middle, fill=fill, rooms=width))
     panel = Panel(id="grid", marks=marks, height=end + 42)
-    series = [Series(f"{axes[0]} {layer}", named[1], one) for layer, one in zip(rows, found, strict=True)]
+    each = [table._replace(values=table.values[..., place, :]) for place in range(n_rows)]
+    series = [Series(f"{axes[0]} {layer}", named[1], one) for layer, one in zip(rows, each, strict=True)]
     return Scene(id=id, panels=[panel], title=title, series=series)
 
 

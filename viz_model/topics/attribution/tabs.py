@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_model.drawing import theme
 from viz_model.drawing.digits import written
+from viz_model.drawing.tables import Among
 from viz_model.explain import sums
 from viz_model.explain.written import Part, decompose
 from viz_model.island.held import is_long
@@ -96,26 +97,32 @@ TABS = Tabs(lambda look: [], hand, lambda look: [], lambda look: None, begins=be
 
 
 def quiz(look: Look) -> Quiz | None:
-    """Of the head or feed-forward that lifts the sum most; None where none does, or the run is changed or long."""
-    question = asked(look)
-    answer, trace = question.answer, question.trace
-    rows = [row for row, part in enumerate(answer.parts) if part.kind in ("head", "ffn") and answer.values[row] > 0]
-    if not rows or trace.edits or trace.visible or trace.n_layers < 2 or is_long(trace):
+    """Of the head or feed-forward that lifts the sum most, and nothing where none does, or the run is changed or long.
+
+    What a run without it says is held at the selected token, and asked for at another while it is guessed.
+    """
+    question, words = asked(look), look.words
+    every, trace = question.sums, question.trace
+    if trace.edits or trace.visible or trace.n_layers < 2 or is_long(trace):
         return None
-    row = max(rows, key=lambda row: float(answer.values[row]))
-    part, value = answer.parts[row], float(answer.values[row])
-    without = question.look.once(lambda _: _total_without(question, part), ("without", part))
-    fall = answer.total - without
+    units = [row for row, part in enumerate(every.parts) if part.kind in ("head", "ffn")]
+    rows = np.array(units)[every.values[:, units].argmax(-1)]
+    values = np.take_along_axis(every.values, rows[:, None], -1)[:, 0]
     options = ("less", "same", "more")
+    numbers = [written(value, "2") for value in values]
+    labels = question.one_of([[words(f"guess_{option}", value=one) for option in options] for one in numbers])
+    names = question.one_of([question.name(every.parts[row]) for row in rows])
+    guess = words("guess", part=names, value=question.by(values, "2"))
+    asks = guess._replace(template=Among((guess.template, ""), question.by((values <= 0).astype(int))))
+    part, value = every.parts[rows[question.place]], float(values[question.place])
+    if value <= 0:
+        return Quiz(asks, labels, look.by("token", np.array([-1])), "")
+    total = question.answer.total
+    without = question.look.once(lambda _: _total_without(question, part), ("without", part))
+    fall = total - without
     right = "same" if written(fall, "+2") == written(value, "+2") else "more" if fall > value else "less"
-    facts = {"part": question.name(part), "value": written(value, "2")}
-    said = {"before": written(answer.total, "+2"), "after": written(without, "+2"), "change": written(-fall, "+2")}
-    return Quiz(
-        look.words("guess", **facts),
-        [look.words(f"guess_{option}", **facts) for option in options],
-        options.index(right),
-        look.words("guess_found", **facts, **said),
-    )
+    facts = {"before": written(total, "+2"), "after": written(without, "+2"), "change": written(-fall, "+2")}
+    return Quiz(asks, labels, look.by("token", np.array([options.index(right)])), words("guess_found", **facts))
 
 
 def _total_without(question: Asked, part: Part) -> float:

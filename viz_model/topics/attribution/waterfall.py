@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
-from viz_model.drawing.digits import percent, written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.short_repr import short_repr
+from viz_model.drawing.tables import Among, Phrase
 from viz_model.explain import sums
 from viz_model.explain.sums import Attribution
+from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.texts.markdown import literal
 from viz_model.topics.attribution.asked import Asked, asked
 
 MOST_PARTS = 11
@@ -24,25 +24,28 @@ MOST = 0.5
 """More than this share is "most"."""
 
 
-def _is_most(share: float) -> bool:
-    """Whether it is more than half as it is written, to a tenth of a per cent: beside "50.0%" no part is most."""
-    return round(share, 3) > MOST
+def _is_most(lifts: Any, n: int) -> Any:
+    """Whether the first ``n`` are more than half as it is written, to a tenth of a per cent: "50.0%" is not most."""
+    return np.round(np.asarray(lifts, dtype=np.float64)[..., :n].sum(-1), 3) > MOST
 
 
-PARTS: Verdict[Sequence[float]] = Verdict(
+PARTS: Verdict[Any] = Verdict(
     "attribution.parts",
-    Claim("none", lambda lifts: not len(lifts)),
-    Claim("one", lambda lifts: _is_most(lifts[0])),
-    Claim("two", lambda lifts: _is_most(sum(lifts[:2]))),
+    Claim("none", lambda lifts: np.sum(lifts, -1) == 0),
+    Claim("one", lambda lifts: _is_most(lifts, 1)),
+    Claim("two", lambda lifts: _is_most(lifts, 2)),
 )
-"""Of the shares that parts have in all that lifts a sum, the largest first: how many it takes."""
+"""Of the shares [.., P] that parts have in all that lifts a sum, the largest first: how many it takes."""
 
 
-def _adds_most(group: str) -> Claim[Mapping[str, float]]:
-    return Claim(group, lambda groups: all(groups[group] > value for name, value in groups.items() if name != group))
+def _adds_most(group: str) -> Claim[Mapping[str, Any]]:
+    return Claim(
+        group,
+        lambda groups: np.all([groups[group] > value for name, value in groups.items() if name != group], axis=0),
+    )
 
 
-GROUPS: Verdict[Mapping[str, float]] = Verdict(
+GROUPS: Verdict[Mapping[str, Any]] = Verdict(
     "attribution.groups", *map(_adds_most, ("embedding", "attention", "ffn", "constant"))
 )
 """Of a sum in four groups."""
@@ -52,93 +55,121 @@ GROUPS: Verdict[Mapping[str, float]] = Verdict(
 class SumView(NamedTuple):
     """The largest parts of a logit, the others in one, and what they add up to.
 
-    ``shown`` are rows of the attribution, by |value| downwards, and ``values`` theirs.
+    ``shown`` [.., S] are rows of the attribution, by |value| downwards, and ``values`` theirs; of several positions
+    [T, ..] of them all, ``rest`` and ``total`` too.
     """
 
-    shown: tuple[int, ...]
+    shown: np.ndarray
     values: np.ndarray
-    rest: float
+    rest: Any
     n_rest: int
-    total: float
+    total: Any
 
     def steps(self) -> tuple[np.ndarray, np.ndarray]:
         """Where each bar begins and how far it goes: the parts, the rest where there is one, and the total."""
-        lengths = np.append(self.values, [self.rest] if self.n_rest else [])
-        ends = lengths.cumsum()
-        return np.append(ends - lengths, 0.0), np.append(lengths, self.total)
+        rest, total = (np.asarray(one)[..., None] for one in (self.rest, self.total))
+        lengths = np.concatenate([self.values, *([rest] if self.n_rest else [])], -1)
+        ends = lengths.cumsum(-1)
+        return np.concatenate([ends - lengths, 0 * total], -1), np.concatenate([lengths, total], -1)
 
 
 def sum_view(answer: Attribution, most: int = MOST_PARTS) -> SumView:
     order = answer.order()
-    chosen, others = order[:most], order[most:]
-    rest = float(answer.values[others].sum())
-    return SumView(tuple(chosen.tolist()), answer.values[chosen], rest, len(others), answer.total)
+    values = np.take_along_axis(answer.values, order, -1)
+    return SumView(
+        order[..., :most], values[..., :most], values[..., most:].sum(-1), values[..., most:].shape[-1], answer.total
+    )
 
 
 def draw(look: Look) -> Scene:
     """A waterfall: every bar begins where the one above ends, the last is the total. A click selects a part."""
-    question = asked(look)
-    view, parts, words = sum_view(question.answer), question.answer.parts, look.words
+    question, words = asked(look), look.words
+    view, parts = sum_view(question.sums), question.sums.parts
     starts, lengths = view.steps()
-    rival = question.against if isinstance(question.against, int) else question.target
-    total = words(f"sum_{question.kind}", target=question.plain(question.target), rival=question.plain(rival))
-    rest = [words("rest", n=view.n_rest)] if view.n_rest else []
-    names = [*(question.name(parts[row]) for row in view.shown), *rest, total]
-    fill = ["positive" if value > 0 else "negative" for value in view.values] + ["residual"] * len(rest) + ["output"]
-    picks = [*(question.picks(parts[row]) for row in view.shown), *[None] * (len(rest) + 1)]
-    bars = chart.Bars("", lengths, "output", "{{value}}", "+2", fill=fill, picks=picks, starts=starts)
+    ends = range(len(parts), len(parts) + bool(view.n_rest))
+    totals = [
+        words(f"sum_{question.kind}", target=question.plain(target), rival=question.plain(rival))
+        for target, rival in question.compared
+    ]
+    names = [*map(question.name, parts), *(words("rest", n=view.n_rest) for _ in ends), *dict.fromkeys(totals)]
+    last = [names.index(total, ends.stop) for total in totals]
+    rest = np.broadcast_to([*ends], (len(last), len(ends)))
+    rows = np.concatenate([view.shown, rest, np.array(last)[:, None]], -1)
+    colors = np.where(lengths > 0, 0, 1)
+    colors[:, view.shown.shape[-1] :] = [2] * len(ends) + [3]
+    bars = chart.Bars(
+        "", question.by(lengths), "output", "{{name}}\n{{value}}", "+2",
+        fill=Among(("positive", "negative", "residual", "output"), question.by(colors)),
+        picks=Among([*map(question.picks, parts), *[None] * (len(names) - len(parts))], question.by(rows)),
+        starts=question.by(starts),
+    )  # fmt: skip
     scale = chart.axis(starts, starts + lengths, title=words(f"axis_{question.kind}"), room=0.03)
-    chosen = view.shown.index(question.chosen) if question.chosen in view.shown else None
-    alt = words("sum_alt", token=question.token, total=written(view.total, "2"))
-    scene = chart.bars("attribution.sum", alt, names, [bars], scale, row=29, chosen=chosen)
+    is_chosen = view.shown == question.every_chosen[:, None]
+    chosen = np.where(is_chosen.any(-1), is_chosen.argmax(-1), -1)
+    alt = words("sum_alt", **question.facts)
+    shown = Among(names, question.by(rows))
+    scene = chart.bars("attribution.sum", alt, shown, [bars], scale, row=29, chosen=question.by(chosen))
     sites = ("logits",) if "logits" in question.trace else (question.trace.leaving,)
     call = look.call("attribution", token=look.token, target=question.target, rival=question.against)
-    return look.drawn(look.only_here(scene, layer=False, token=True), sites, data=view, call=call)
+    return look.drawn(scene, sites, data=sum_view(question.answer), call=call)
 
 
-def _with_value(question: Asked, row: int) -> str:
-    """A part with its value; of a head also what it read."""
-    part, words = question.answer.parts[row], question.look.words
-    said = {"name": question.name(part), "value": written(question.answer.values[row], "+2")}
-    if part.kind != "head" or f"blocks.{part.layer}.{part.at}.pattern" not in question.trace:
-        return str(words("part_value", **said))
-    reads = sums.reads(question.trace, question.decomposition, question.answer, part)
-    return str(words("part_reads", read=literal(question.keys(part.at)[reads.most]), **said))
+def _reading(look: Look, part: Part) -> np.ndarray | None:
+    return look.once(lambda look: sums.reading(look.trace, part), ("reading", part))
 
 
-def _parts(question: Asked, says: Callable[..., str]) -> str:
+def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str], np.ndarray, dict[str, Any]]:
+    """Parts [T] with their values, of heads also what they read: the two texts, which is of each, and what fills them.
+
+    What fills them has names that begin with ``name``.
+    """
+    parts, words = question.sums.parts, question.look.words
+    reads = [_reading(question.whole, parts[row]) for row in rows]
+    at = [None if one is None else one[n] for one, n in zip(reads, question.held, strict=True)]
+    keys = [question.keys(parts[row].at)[key] if key is not None else "" for row, key in zip(rows, at, strict=True)]
+    said = {
+        f"{name}_name": question.one_of([question.name(parts[row]) for row in rows]),
+        f"{name}_value": question.by(np.take_along_axis(question.sums.values, rows[:, None], -1)[:, 0], "+2"),
+        f"{name}_read": question.one_of(keys, is_code=True),
+    }
+    places = {one: f"{{{{{name}_{one}}}}}" for one in ("name", "value", "read")}
+    texts = [str(words(f"part_{kind}", **places)) for kind in ("value", "reads")]
+    return texts, np.array([key is not None for key in at]).astype(int), said
+
+
+def _parts(question: Asked, is_label: bool) -> Phrase:
     """How many parts make half of what lifts the sum, and the two largest of them."""
-    answer, lifts, joint = question.answer, question.answer.lifts(), question.look.words("and")
-    largest = [row for row in answer.order() if answer.values[row] > 0][:2]
-    names = [question.name(answer.parts[row]) for row in largest]
-    values = [_with_value(question, row) for row in largest]
-    return says(
-        question.look.t.language,
-        lifts,
-        name_one=names[0] if names else "",
-        names_two=joint.join(names),
-        one=values[0] if values else "",
-        two=joint.join(values),
-        share_one=percent(sum(lifts[:1])),
-        share_two=percent(sum(lifts[:2])),
-        n_half=1 + int(np.searchsorted(np.cumsum(lifts), 0.5)),
+    lifts, joint = question.sums.lifts(), str(question.look.words("and"))
+    order = np.argsort(-question.sums.values, axis=-1, kind="stable")[:, :2]
+    (first, which, one), (second, others, two) = (
+        _with_value(question, order[:, n], name) for n, name in enumerate(("one", "two"))
     )
+    n_half = 1 + (np.cumsum(lifts, -1) < 0.5).sum(-1)
+    shares = {f"share_{name}": question.by(lifts[:, :n].sum(-1), "percent") for n, name in ((1, "one"), (2, "two"))}
+    kept = {name: f"{{{{{name}}}}}" for name in (*shares, "n_half")}
+    kept |= {"name_one": "{{one_name}}", "names_two": joint.join(("{{one_name}}", "{{two_name}}"))}
+    texts = []
+    for held, own, other in zip(PARTS.table(lifts), which, others, strict=True):
+        claim = PARTS.every[held]
+        values = {**kept, "one": first[own], "two": joint.join((first[own], second[other]))}
+        texts.append((claim.label if is_label else claim.says)(question.look.t.language, **values))
+    return Phrase(question.one_of(texts), {**one, **two, **shares, "n_half": question.by(n_half, "whole")})
 
 
 def title(look: Look) -> Iterator[Line]:
     question = asked(look)
-    yield look.title(f"title_{question.kind}", parts=_parts(question, PARTS.label), **question.facts)
+    yield look.title(f"title_{question.kind}", parts=_parts(question, is_label=True), **question.facts)
 
 
 def tell(look: Look) -> Iterator[Line]:
     question = asked(look)
-    answer, facts = question.answer, question.facts
+    answer, facts = question.sums, question.facts
     yield look.text(f"see_{question.kind}", **facts)
-    yield Line(_parts(question, PARTS.says))
-    against_it = next((row for row in answer.order() if answer.values[row] < 0), None)
-    if against_it is not None:
-        yield look.text("see_down", part=_with_value(question, against_it), **facts)
+    yield Line(_parts(question, is_label=False))
+    texts, which, said = _with_value(question, answer.values.argmin(-1), "down")
+    lowers = ["", *(str(look.text("see_down", part=text).words) for text in texts)]
+    yield Line(Phrase(Among(lowers, question.by(np.where(answer.values.min(-1) < 0, 1 + which, 0))), said))
     groups = answer.by_kind()
-    said = {name: written(value, "+2") for name, value in groups.items()}
-    yield look.text("see_groups", **said, **facts)
-    yield Line(GROUPS.says(look.t.language, groups, **said))
+    values = {name: question.by(value, "+2") for name, value in groups.items()}
+    yield look.text("see_groups", **values, **facts)
+    yield look.claim(GROUPS, groups, "token", **values)
