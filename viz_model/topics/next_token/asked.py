@@ -12,17 +12,20 @@ from torch import Tensor
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase, by
+from viz_model.island.held import MOST_TOKENS
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.measures import covering
-from viz_model.runs.generation import Sampling, distribution
+from viz_model.runs.generation import Sampling, distribution, falling
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 
 SHOWN, MOST_NAMED = 20, 500
 """Tokens of a distribution that are drawn, and those that are known by name."""
-MOST_SORTED = 600_000
-"""Logits that are sorted for one message: of a longer text, or a larger vocabulary, those of fewer tokens."""
+MOST_SORTED, MOST_ASKED = 600_000, 6_000_000
+"""Logits that are sorted for one message: of a longer text, or a larger vocabulary, those of fewer tokens; and those
+that are sorted once a second token is asked about.
+"""
 MOST_WORK = 5_000_000_000
 """Multiplications with which tokens are covered for one message."""
 TEMPERATURES = tuple(f"{n / 20:g}" for n in range(41))
@@ -92,12 +95,30 @@ def entropy_bits(probs: np.ndarray) -> float:
     return float(-(positive * np.log2(positive)).sum()) + 0.0  # no negative zero
 
 
+class Whole(NamedTuple):
+    """What is said of all V tokens together.
+
+    ``mass`` is the probability of the ``n_kept``, ``before`` and ``after`` are bits of entropy, ``half`` is how many
+    hold half of the model's probability; ``open_1`` and ``open_2`` are 2 to the entropy at these temperatures.
+    """
+
+    n_vocab: int
+    n_kept: int
+    n_zero: int
+    mass: float
+    before: float
+    after: float
+    half: int
+    open_1: float
+    open_2: float
+
+
 @short_repr
 class ChoiceView(NamedTuple):
     """The distribution at one position, before and after what sampling drops.
 
-    ``order`` [V] holds the token ids in falling order of probability, and the other arrays follow
-    it: ``logits``, ``model`` the softmax of the logits as they are, ``probs`` the softmax at the
+    ``order`` [V] holds the token ids in falling order of probability, of a large vocabulary the first of them, and the
+    other arrays follow it: ``logits``, ``model`` the softmax of the logits as they are, ``probs`` the softmax at the
     chosen temperature, ``kept`` what top-k and top-p leave, ``final`` the kept share of each.
     At temperature 0 ``probs`` is the model's own and only the first token is kept. ``tokens`` are the first of the
     order, ``marked`` is the place in the order of a token to be pointed out, and ``marked_token`` that token.
@@ -112,6 +133,7 @@ class ChoiceView(NamedTuple):
     probs: np.ndarray
     kept: np.ndarray
     final: np.ndarray
+    whole: Whole
     marked: int | None = None
     marked_token: Token | None = None
 
@@ -123,26 +145,38 @@ class ChoiceView(NamedTuple):
         return [*first] if self.marked is None else [*first, *([self.marked] if self.marked > SHOWN else more)]
 
     @property
-    def kept_mass(self) -> float:
-        return float(self.probs[self.kept].astype(np.float64).sum())
-
-    @property
     def counts(self) -> Kept:
         """What is kept, in numbers of tokens."""
-        n_zero = int((self.final[self.kept] == 0).sum())
-        return Kept(self.temperature, int(self.kept.sum()), len(self.order), n_zero)
+        return Kept(self.temperature, self.whole.n_kept, self.whole.n_vocab, self.whole.n_zero)
+
+    @property
+    def first(self) -> ChoiceView:
+        """The same without the arrays behind the tokens that are known by name."""
+        names = ("order", "logits", "model", "probs", "kept", "final")
+        return self._replace(**{name: getattr(self, name)[:MOST_NAMED].copy() for name in names})
 
 
 def choice_view(trace: Trace, position: int, logits: Tensor, how: Sampling, marked_id: int | None = None) -> ChoiceView:
     """What ``logits`` [V] expect at a position; ``marked_id`` is a token to be pointed out."""
-    falling = logits.argsort(descending=True, stable=True)
-    tokenizer, choice, order = trace.tokenizer, distribution(logits, how, falling), falling.numpy()
+    falls = falling(logits)
+    tokenizer, choice, order = trace.tokenizer, distribution(logits, how, falls), falls.numpy()
     arrays = (logits, logits.softmax(-1), choice.probs, choice.kept, choice.final)
     logit, model, probs, kept, final = (array.numpy()[order] for array in arrays)
     marked = None if marked_id is None else int((order == marked_id).argmax())
     token = None if marked_id is None else tokenizer.token(marked_id)
     tokens = tuple(tokenizer.tokens(order[:MOST_NAMED].tolist()))
-    return ChoiceView(position, tokens, how.temperature, order, logit, model, probs, kept, final, marked, token)
+    whole = Whole(
+        len(order),
+        int(kept.sum()),
+        int((final[kept] == 0).sum()),
+        float(probs[kept].astype(np.float64).sum()),
+        entropy_bits(probs),
+        entropy_bits(final),
+        1 + int((np.cumsum(model.astype(np.float64)) < 0.5).sum()),
+        2 ** entropy_bits(model),
+        2 ** entropy_bits((logits / 2).softmax(-1).numpy()),
+    )
+    return ChoiceView(position, tokens, how.temperature, order, logit, model, probs, kept, final, whole, marked, token)
 
 
 class Asked(NamedTuple):
@@ -199,17 +233,28 @@ def asked(look: Look) -> Asked:
         view = look.latest("choice of the decoder", sampling(look), lambda: asked(own).here)
         return Asked(replace(look, trace=trace), (view,) * len(look))
     held = _held(look)
-    views = look.latest("choice", (sampling(look), held.start), lambda: tuple(_views(look, held)))
+    views = look.latest("choice", (sampling(look), held.start, len(held)), lambda: tuple(_views(look, held)))
     return Asked(look, views)
 
 
+def whole(look: Look) -> tuple[ChoiceView, ...]:
+    """The same with all of the vocabulary, of a large one at the selected token alone."""
+    found = asked(look)
+    if len(found.here.order) == found.here.whole.n_vocab:
+        return found.views
+    how, row = sampling(look), look.trace.row("logits", look.token)
+    return look.latest("whole", (how, look.token), lambda: (choice_view(look.trace, look.token, row, how),))
+
+
 def _held(look: Look) -> range:
-    alone = range(look.token, look.token + 1)
-    if len(look) * look.config.n_vocab > MOST_SORTED:
-        return alone
+    alone, whole, n = range(look.token, look.token + 1), range(len(look)), len(look) * look.config.n_vocab
+    if n > MOST_SORTED:
+        asked_about: set[int] = look.latest("asked about", sampling(look), set)
+        asked_about.add(look.token)
+        is_asked = n <= MOST_ASKED and of_kind(look) != "covered" and (len(asked_about) > 1 or look.is_saved)
+        return whole if is_asked and len(look) <= MOST_TOKENS else alone
     if of_kind(look) != "covered":
-        return range(len(look))
-    whole = range(len(look))
+        return whole
     is_quick = not look.trace.edits and len(covering.part(look.trace, 0, MOST_WORK)) >= len(
         covering.written(look.trace)
     )
@@ -219,8 +264,10 @@ def _held(look: Look) -> range:
 def _views(look: Look, held: range) -> Iterator[ChoiceView]:
     trace, how, own = look.trace, sampling(look), look.trace.own_ids
     if of_kind(look) != "covered":
+        rows = trace["logits"] if len(held) > 1 else None
         for position in held:
-            yield choice_view(trace, position, trace.row("logits", position), how)
+            found = choice_view(trace, position, trace.row("logits", position) if rows is None else rows[position], how)
+            yield found.first if rows is not None and rows.numel() > MOST_SORTED else found
         return
     every: dict[int, Tensor] = look.once(lambda _: {}, "covered")
     mask_id = trace.tokenizer.mask_id
@@ -249,20 +296,19 @@ def facts(look: Look) -> dict[str, Any]:
 
 def _facts(look: Look) -> dict[str, Any]:
     found, on = asked(look), asked(look).look
-    before, after = (np.array([entropy_bits(getattr(one, name)) for one in found.views]) for name in ("probs", "final"))
-    is_all = [one.kept.all() for one in found.views]
-    masses = np.array([1.0 if every else one.kept_mass for every, one in zip(is_all, found.views, strict=True)])
+    before, after = (np.array([getattr(one.whole, name) for one in found.views]) for name in ("before", "after"))
+    masses = np.array([kept_mass(one) for one in found.views])
     is_last = on.trace.side != look.trace.side
     token = on.token_named(on.by("token", np.full(len(found.views), len(on) - 1))) if is_last else on.token_named()
     known: dict[str, Any] = {
-        "n_vocab": f"{len(found.here.order):,}",
+        "n_vocab": f"{found.here.whole.n_vocab:,}",
         "top": found.named([one.tokens[0] for one in found.views]),
         "top_share": found.each(lambda one: one.model[0], "percent"),
         "top_final": found.each(lambda one: one.final[0], "percent"),
-        "n_kept": found.each(lambda one: one.kept.sum(), "whole"),
-        "n_dropped": found.each(lambda one: (~one.kept).sum(), "whole"),
-        "n_zero": found.each(lambda one: one.counts.n_zero, "whole"),
-        "kept": found.each(lambda one: one.kept_mass, "percent"),
+        "n_kept": found.each(lambda one: one.whole.n_kept, "whole"),
+        "n_dropped": found.each(lambda one: one.whole.n_vocab - one.whole.n_kept, "whole"),
+        "n_zero": found.each(lambda one: one.whole.n_zero, "whole"),
+        "kept": found.each(lambda one: one.whole.mass, "percent"),
         "dropped": found.by(np.maximum(0.0, 1 - masses), "percent"),
         "before": found.by(before, "2"),
         "after": found.by(after, "2"),
@@ -277,6 +323,11 @@ def _facts(look: Look) -> dict[str, Any]:
         known["marked_rank"] = found.by(ranks(found), "whole")
         known["marked_share"] = found.each(lambda one: 0.0 if one.marked is None else one.model[one.marked], "percent")
     return known
+
+
+def kept_mass(view: ChoiceView) -> float:
+    """The probability of what is kept; of all tokens 1, however their sum rounds."""
+    return 1.0 if view.whole.n_kept == view.whole.n_vocab else min(1.0, view.whole.mass)
 
 
 def ranks(found: Asked) -> np.ndarray:

@@ -26,6 +26,7 @@ from viz_model.topics.next_token.asked import (
     either,
     facts,
     kept,
+    kept_mass,
     of_kind,
     ranks,
     sampling,
@@ -247,7 +248,7 @@ def source(look: Look) -> Iterator[Line]:
 def mass(look: Look) -> Scene:
     """All of the probability as one bar: what is kept, named above it, and what is dropped, named below."""
     found, known, words = asked(look), facts(look), look.of("next_token").words
-    kept = np.array([1.0 if one.kept.all() else min(1.0, one.kept_mass) for one in found.views])
+    kept = np.array([kept_mass(one) for one in found.views])
     share, there = found.by(kept[:, None]), found.by(kept < 1)
     place: dict[str, Any] = {"x": Lengths(share, 0, 1, (0.0, 0.0), (1.0, 0.0)), "y": np.array([24.0]), "present": there}
     place |= {"width": Lengths(share, 0, 1, (1.0, 0.0), (0.0, 0.0)), "height": np.array([32.0]), "walk": False}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from torch.distributions import Categorical
 
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
@@ -41,8 +39,8 @@ def by_hand(view: ChoiceView) -> dict[str, str]:
         "total": f"{total:,.4f}".replace(",", "{,}"),
         "probability": _decimal(exponentials[rank] / total, 6),
         "at_temperature": _decimal(float(view.probs[rank]), 6),
-        "n_vocab": f"{len(view.order):,}",
-        "kept": f"{view.kept_mass:.6f}",
+        "n_vocab": f"{view.whole.n_vocab:,}",
+        "kept": f"{view.whole.mass:.6f}",
         "final": _decimal(float(view.final[rank]), 6),
     }
 
@@ -98,8 +96,13 @@ def _hand(look: Look) -> tuple[Line, list[Worked], dict[str, Any]]:
     return shared.text("hand", intro=intro), [logit], facts
 
 
+def _all(look: Look) -> ChoiceView:
+    every = asking.whole(look)
+    return every[0 if len(every) == 1 else asking.asked(look).look.token]
+
+
 def _share(look: Look) -> Iterator[Line]:
-    yield look.of("next_token").text("hand_share", **by_hand(asking.asked(look).here))
+    yield look.of("next_token").text("hand_share", **by_hand(_all(look)))
 
 
 def _own(look: Look) -> tuple[str, dict[str, Any]]:
@@ -113,7 +116,7 @@ def _numbers(look: Look) -> Table:
     view, words = asking.asked(look).here, look.of("next_token").words
     n, temperature = len(view.tokens), f"{view.temperature:.2f}"
     arrays = (view.logits, view.model, view.probs, view.final)
-    known = {"n": n, "n_vocab": f"{len(view.order):,}", "temperature": temperature}
+    known = {"n": n, "n_vocab": f"{view.whole.n_vocab:,}", "temperature": temperature}
     columns = [str(words(f"number_{name}", **known)) for name in ("logit", "model", "before", "after")]
     return look.topic, np.stack([one[:n] for one in arrays], 1), [token.label for token in view.tokens], columns
 
@@ -146,8 +149,8 @@ _COUNTS = (1, 4, 20)
 def quiz(look: Look) -> Quiz:
     """How many tokens share the most probable half."""
     found, words = asking.asked(look), look.of("next_token").words
-    counts = np.array([1 + int((np.cumsum(one.model.astype(np.float64)) < 0.5).sum()) for one in found.views])
-    n_vocab, known = len(found.here.order), asking.facts(look)
+    counts = np.array([one.whole.half for one in found.views])
+    n_vocab, known = found.here.whole.n_vocab, asking.facts(look)
     ends = (*_COUNTS, n_vocab)
     ranges = (str(words("guess_range", low=low + 1, high=end)) for low, end in itertools.pairwise(ends[:-1]))
     labels = ("1", *ranges, str(words("guess_more", n=_COUNTS[-1])))
@@ -165,11 +168,5 @@ def to_try(look: Look) -> Iterator[Line]:
         yield look.answer(f"answer{more}", **known)
         return
     found = asking.asked(look)
-    rows = [found.look.trace.row("logits", one.position) for one in found.views]
-    open_ = {
-        f"open_{t}": found.by(
-            np.array([math.exp(float(Categorical(logits=row / t).entropy())) for row in rows]), "whole1"
-        )
-        for t in (1, 2)
-    }
-    yield look.answer("answer", "here", **known, **open_)
+    open_1, open_2 = (found.by([getattr(one.whole, f"open_{t}") for one in found.views], "whole1") for t in (1, 2))
+    yield look.answer("answer", "here", **known, open_1=open_1, open_2=open_2)

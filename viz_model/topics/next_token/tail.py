@@ -66,7 +66,7 @@ class TailView(NamedTuple):
                 n_kept = min(sampling.top_k, n)
                 cuts.append(Cut("top_k", n_kept, float(mass[n_kept - 1])))
             if sampling.top_p is not None and sampling.top_p < 1:
-                n_kept = int(view.kept.sum())
+                n_kept = view.whole.n_kept
                 cuts.append(Cut("top_p", n_kept, float(mass[n_kept - 1])))
         even = np.geomspace(1, n, min(n, RANKS_DRAWN)).round().astype(int)
         # As many of every position: the last kept token and the first that is not stand twice where they are even.
@@ -92,7 +92,7 @@ def _log10_softmax(logits: np.ndarray) -> np.ndarray:
 
 def views(look: Look) -> list[TailView]:
     """At each token that tables hold."""
-    return [TailView.of(one, asking.sampling(look)) for one in asking.asked(look).views]
+    return [TailView.of(one, asking.sampling(look)) for one in asking.whole(look)]
 
 
 def facts(look: Look) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def draw(look: Look) -> Scene:
     What is kept is a thick line, what is dropped a gray one.
     """
     found, shared, how = asking.asked(look), look.of("next_token").words, asking.sampling(look)
-    every, known, n_vocab = views(look), facts(look), len(asking.asked(look).here.order)
+    every, known, n_vocab = views(look), facts(look), asking.asked(look).here.whole.n_vocab
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(one, name) for one in every])
