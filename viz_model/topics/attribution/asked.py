@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -39,28 +39,33 @@ class Asked:
     """The question at the selected position, and the sum that answers it; and at each of the T positions of tables.
 
     Attributes:
-        look: at the run that is asked about: of an encoder with a mask that in which the token is covered.
+        look: at the run that is asked about at the selected position.
+        runs: the T runs that are asked: of an encoder with a mask those in which the token of each position is covered.
         held: the T positions; the selected one alone where more would be too much.
         sums: the answers at all of them.
         targets: the tokens that are asked about, [T]; None where the stack ends in vectors: then it is their length.
         rivals: what they are compared with: tokens [T], the average, or nothing.
         best: the most probable tokens with their probabilities, which are offered; at each.
-        covered: whether the run is another than the page's.
-        whole: the look where what is made of all positions is kept; by ``look`` that of the selected one.
+        whole: the page's look, where what is made of all positions is kept; by ``look`` that of the selected one.
     """
 
     look: Look
+    runs: tuple[Trace, ...]
     held: range
     sums: Attribution
     targets: np.ndarray | None
     rivals: np.ndarray | Literal["average"] | None
     best: tuple[tuple[tuple[Token, float], ...], ...]
-    covered: bool
     whole: Look
 
     @property
     def trace(self) -> Trace:
         return self.look.trace
+
+    @property
+    def covered(self) -> bool:
+        """Whether the run is another than the page's."""
+        return self.trace is not self.whole.trace
 
     @property
     def position(self) -> int:
@@ -171,12 +176,12 @@ class Asked:
         return self.whole.once(lambda _: self._facts(), "facts")
 
     def _facts(self) -> dict[str, Any]:
-        token = self.look.token_named()
+        token = self.one_of([run.tokens[n].label for run, n in zip(self.runs, self.held, strict=True)], is_code=True)
         facts = {"token": token, "total": self.by(self.sums.total, "2"), "n_parts": len(self.sums.parts)}
         if self.targets is None:
             return facts
         targets, rivals = (np.array(ids)[:, None] for ids in zip(*self.compared, strict=True))
-        shares = _at(self.trace, "probs", self.held).numpy()
+        shares = _rows(self.runs, "probs", self.held).numpy()
         own, other = (np.take_along_axis(shares, ids, -1)[:, 0] for ids in (targets, rivals))
         ranks = 1 + (shares > own[:, None]).sum(-1)
         return facts | {
@@ -237,36 +242,45 @@ def asked(look: Look) -> Asked:
     found = look.latest("asked", (held.start, len(held), *key), lambda: _asked(look, held))
     found = found or there(look.latest("asked alone", (alone, *key), lambda: _asked(look, alone)))
     read: dict[Any, Any] = found.whole.latest("at", look.token, dict)
-    here = replace(found.whole, options=look.options, token=look.token, _read=read)
+    run = found.runs[look.token - found.held.start]
+    here = replace(found.whole, trace=run, options=look.options, token=look.token, _read=read)
     return replace(found, look=replace(here, layer=look.layer, head=look.head, layers=look.layers))
 
 
 def _held(look: Look) -> range:
     """All tokens of a text; of a larger model once a second one is asked about, and else the selected one alone."""
     trace, alone, whole = look.trace, range(look.token, look.token + 1), range(len(look))
-    numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 2)
-    is_too_much = numbers > MOST_NUMBERS or len(look) > MOST_TOKENS or isinstance(trace.values, Recomputed)
-    if is_too_much or any(can_be_covered(trace, token) for token in whole):
+    is_covered = any(can_be_covered(trace, token) for token in whole)  # each in a run of its own
+    numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 2) * (len(look) if is_covered else 1)
+    if numbers > MOST_NUMBERS or len(look) > MOST_TOKENS or isinstance(trace.values, Recomputed):
         return alone
     asked_about: set[int] = look.once(lambda _: set(), "asked about")
     asked_about.add(look.token)
-    return whole if numbers <= MOST_AT_ONCE or look.is_saved or len(asked_about) > 1 else alone
+    is_quick = numbers <= MOST_AT_ONCE and not is_covered
+    return whole if is_quick or look.is_saved or len(asked_about) > 1 else alone
 
 
 def _asked(look: Look, held: range) -> Asked | None:
     """None where the question is of one kind at some tokens, and of another at others."""
-    first, is_one, word, against = (
-        held.start,
-        len(held) == 1,
-        *(look.options.get(one, "") for one in ("word", "against")),
+    trace, here, word, against = (
+        look.trace,
+        replace(look, _read={}),
+        *map(look.options.get, ("word", "against"), ("", "")),
     )
-    covered = can_be_covered(look.trace, first)
-    trace = covering(look.trace, first) if covered else look.trace
-    here = replace(look, trace=trace, _read={})
-    parts = decompose(trace, first if is_one else slice(first, held.stop))
+    runs = tuple(covering(trace, n) if can_be_covered(trace, n) else trace for n in held)
+
+    def answered(answer: Callable[[Trace, Decomposition, Any], Attribution]) -> Attribution:
+        """What ``answer`` makes of a run, its parts, and which of the positions these are of."""
+        if _is_one(runs):
+            return answer(trace, decompose(trace, slice(held.start, held.stop)), slice(None))
+        every = [answer(run, decompose(run, n), k) for k, (run, n) in enumerate(zip(runs, held, strict=True))]
+        seen = tuple(map(torch.stack, zip(*(one.directions for one in every), strict=True)))
+        values, totals = np.stack([one.values for one in every]), np.array([one.total for one in every])
+        return Attribution(every[0].parts, values, totals, seen)
+
     if not predicts(trace):
-        return Asked(here, held, _each(sums.of_vector(trace, parts)), None, None, (), covered, here)
-    best = tuple(_best(trace, _at(trace, "probs", held)))
+        return Asked(here, runs, held, answered(lambda run, parts, _: sums.of_vector(run, parts)), None, None, (), here)
+    best = tuple(_best(trace, _rows(runs, "probs", held)))
     typed = {one: token_typed(trace, one) for one in (word, against)}
     meant = [_meant(typed, word, targets(one)) for one in best]
     compared = [_meant(typed, against, rivals(one, id)) for one, id in zip(best, meant, strict=True)]
@@ -275,22 +289,23 @@ def _asked(look: Look, held: range) -> Asked | None:
         if not same.all():
             return None
         others = None
-    ids = own, torch.from_numpy(others) if isinstance(others, np.ndarray) else others
-    answers = sums.of_logit(trace, parts, *(int(id) if is_one and isinstance(id, Tensor) else id for id in ids))
-    return Asked(here, held, _each(answers), own, others, best, covered, here)
+    ids, rivals_ = torch.from_numpy(own), torch.from_numpy(others) if isinstance(others, np.ndarray) else others
+    found = answered(
+        lambda run, parts, k: sums.of_logit(run, parts, ids[k], rivals_[k] if isinstance(rivals_, Tensor) else rivals_)
+    )
+    return Asked(here, runs, held, found, own, others, best, here)
 
 
-def _at(trace: Trace, name: str, held: range) -> Tensor:
+def _is_one(runs: Sequence[Trace]) -> bool:
+    """Whether several positions are asked about in one run."""
+    return len(runs) > 1 and all(run is runs[0] for run in runs)
+
+
+def _rows(runs: Sequence[Trace], name: str, held: range) -> Tensor:
     """A value at positions, [T, …]; at one without all others."""
-    return trace.row(name, held.start)[None] if len(held) == 1 else trace[name][held.start : held.stop]
-
-
-def _each(answer: Attribution) -> Attribution:
-    """An answer at one position as that of several."""
-    if answer.values.ndim > 1:
-        return answer
-    seen = tuple(direction[None] for direction in answer.directions)
-    return answer._replace(values=answer.values[None], total=np.array([answer.total]), directions=seen)
+    if _is_one(runs):
+        return runs[0][name][held.start : held.stop]
+    return torch.stack([run.row(name, n) for run, n in zip(runs, held, strict=True)])
 
 
 def _best(trace: Trace, probs: Tensor) -> Iterator[tuple[tuple[Token, float], ...]]:
@@ -391,8 +406,12 @@ CHOICES = (("word", choose_word), ("against", choose_against))
 def introduce(look: Look) -> Iterator[Line]:
     """What is asked where that does not go without saying."""
     question = asked(look)
-    if question.covered:
-        yield look.note("covered", token=look.code_name(look.token), position=look.token)
+    covered = np.array([run is not look.trace for run in question.runs])
+    if covered.any():
+        positions = look.by("token", np.array(question.held), "whole")
+        said = look.note("covered", token=look.token_named(), position=positions)
+        texts = Among(("", said.words.template), question.by(covered.astype(int)))
+        yield said._replace(words=said.words._replace(template=texts))
     if question.targets is not None and "raw_logits" in question.trace:
         yield look.note("capped", cap=f"{question.trace.model.head.cap:g}")
     if question.targets is None:

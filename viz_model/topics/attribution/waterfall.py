@@ -114,8 +114,11 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene, sites, data=sum_view(question.answer), call=call)
 
 
-def _reading(look: Look, part: Part) -> np.ndarray | None:
-    return look.once(lambda look: sums.reading(look.trace, part), ("reading", part))
+def _most_read(question: Asked, part: Part, place: int) -> int | None:
+    """From which key most comes to a head at one of the positions."""
+    run = question.runs[place]
+    found = question.whole.once(lambda _: sums.reading(run, part), ("reading", part, run))
+    return None if found is None else int(found[question.held[place]])
 
 
 def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str], np.ndarray, dict[str, Any]]:
@@ -124,8 +127,7 @@ def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str]
     What fills them has names that begin with ``name``.
     """
     parts, words = question.sums.parts, question.look.words
-    reads = [_reading(question.whole, parts[row]) for row in rows]
-    at = [None if one is None else one[n] for one, n in zip(reads, question.held, strict=True)]
+    at = [_most_read(question, parts[row], place) for place, row in enumerate(rows)]
     keys = [question.keys(parts[row].at)[key] if key is not None else "" for row, key in zip(rows, at, strict=True)]
     said = {
         f"{name}_name": question.one_of([question.name(parts[row]) for row in rows]),
