@@ -44,8 +44,7 @@ class Logarithmic(positions.Position):
     def declare_bias(position: LogarithmicConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
         h, i, j = index
         r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
-        expression = -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i))
-        return _bias(at, index, expression)
+        return _bias(at, index, -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i)))
 
 
 @dataclass(frozen=True, kw_only=True)

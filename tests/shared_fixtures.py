@@ -271,8 +271,7 @@ def visit(contexts: Callable[[dict[str, Any]], Any], app_url: str) -> Iterator[V
         **query: str,
     ) -> Any:
         device = {name: value for name, value in options.items() if name not in (*MEDIA, "viewport")}
-        context = contexts(device)
-        page = context.new_page()
+        page = contexts(device).new_page()
         pages.append(page)
         page.set_viewport_size(options.get("viewport", WIDE["viewport"]))
         page.emulate_media(**{name: options.get(name, usual) for name, usual in MEDIA.items()})

@@ -161,7 +161,7 @@ const DRAWN = {
 }
 
 // One value for all, or one for each.
-export const nth = (value, i) => Array.isArray(value) ? value[i] : value
+export const nth = (value, i) => Array.isArray(value) ? value[i] : value?.shape ? value.values[i] : value
 
 // Points -> runs of them without a gap.
 function unbroken(points) {

@@ -25,5 +25,5 @@ export function quiz(me, root, item) {
   if (root.guess < 0 || right === undefined) return write(answer, "")
   const isRight = root.guess === right, own = at(item.own)
   answer.setAttribute("role", "status")
-  write(answer, `${isRight ? me.page.words.right : me.page.words.wrong} ${filled(item.said, me) ?? ""}${isRight || !own ? "" : `<p>${own[root.guess].replace(/[&<>]/g, "")}</p>`}`)
+  write(answer, `${isRight ? me.page.words.right : me.page.words.wrong} ${filled(item.said, me) ?? ""}${isRight || !own?.length ? "" : `<p>${own[root.guess].replace(/[&<>]/g, "")}</p>`}`)
 }

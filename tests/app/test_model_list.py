@@ -50,8 +50,7 @@ def test_what_could_not_be_opened_is_told_with_its_reason(shelf: Path) -> None:
 
 def test_a_model_that_has_come_is_found_and_one_that_was_changed_is_read_anew(shelf: Path) -> None:
     app = open_page("models", {"lang": "en"})
-    bundled = registry.BUNDLED / "story-none"
-    shutil.copytree(bundled, shelf / "newcomer")
+    shutil.copytree(registry.BUNDLED / "story-none", shelf / "newcomer")
     assert "newcomer" not in runs.names()
     app.button(key="model_list.look").click().run()
     assert "`newcomer`" in app.success[0].value and "newcomer" in runs.names()

@@ -96,8 +96,7 @@ def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> N
     page.goto(f"{whole}&picture=attention.head")
     drawn = page.locator(".viz-scene .panel")
     drawn.first.wait_for()
-    cells = drawn.locator(".cell").first  # of a large picture; a head among others has none
-    cells.wait_for(state="attached")
+    drawn.locator(".cell").first.wait_for(state="attached")
 
     def assert_alone() -> None:
         assert drawn.count() == 1

@@ -241,6 +241,15 @@ def test_what_the_server_has_yet_to_send_stays_unsaid(visit: Visit) -> None:
     assert page.evaluate("wrong.length") == 0 and not page.locator(".viz-island .prose [data-waiting]").count()
 
 
+def test_whatever_is_guessed_is_answered_once_a_run_has_found_it(visit: Visit) -> None:
+    page = visit("/attribution", lang="en", text=TEXT)
+    quiz = page.locator(".viz-island .quiz")
+    for token, option in ((3, 0), (2, 1), (1, 2)):
+        page.locator(".viz-island .chip").nth(token).click()
+        quiz.locator(".option").nth(option).click()
+        quiz.locator(".answer", has_text="Without it the sum goes from").wait_for()
+
+
 def test_the_box_of_another_sentence_opens_and_closes(visit: Visit) -> None:
     page = visit("/attention", lang="en", text=TEXT)
     settle(page)

@@ -150,7 +150,7 @@ TOLD = {
     "block": {"token"},
     "norm_placement": {"token"},  # the twins through all layers stand first
     "next_token": {"token"},
-    "attribution": {"head", "layer"},
+    "attribution": {"token", "head", "layer"},
     "cross_attention": {"token", "head", "layer"},
     "architectures": {"token", "head", "layer"},
     "batch": {"token", "layer"},

@@ -150,8 +150,7 @@ def test_the_walk_writes_what_was_written(opened: Open, tmp_path: Path) -> None:
     assert path.stat().st_size <= MOST_BYTES
     file = opened(path)
     page = file.page
-    write = page.get_by_role("button", name="Write", exact=True)
-    write.click()
+    page.get_by_role("button", name="Write", exact=True).click()
     page.wait_for_function("() => document.querySelector('.paper .own').textContent.length > 20", timeout=20_000)
     page.get_by_role("button", name="Pause", exact=True).click()
     written = page.locator(".paper .own").inner_text().strip()
@@ -213,8 +212,7 @@ def test_the_model_writes_in_the_file_what_one_types(opened: Open, walk: Path) -
 
 
 def test_a_part_is_taken_out_in_the_file(opened: Open, walk: Path) -> None:
-    file = opened(walk, "#lang=en&chapter=broken&beat=1")
-    page = file.page
+    page = opened(walk, "#lang=en&chapter=broken&beat=1").page
     papers = page.locator(".side .paper .own")
     page.get_by_role("button", name="division", exact=False).click()
     page.get_by_role("button", name="Pause", exact=True).wait_for()

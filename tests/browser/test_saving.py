@@ -166,8 +166,7 @@ WHOLE = """() => [...document.querySelectorAll('iframe')].every(frame => {
 
 
 def test_a_plot_is_drawn_tells_what_is_pointed_at_and_is_zoomed(page: Any) -> None:
-    stage = page.locator("[role=img]")
-    assert stage.get_attribute("aria-label") == "Work by length"
+    assert page.locator("[role=img]").get_attribute("aria-label") == "Work by length"
     assert page.locator(".scatterlayer .trace").count() == 2
     assert _ticks(page) == ["1", "10", "100", "1000"]
     box = page.locator(".scatterlayer .trace .point").nth(2).bounding_box()

@@ -65,8 +65,7 @@ def test_a_digit_drawn_with_the_mouse_is_recognized_and_stays_in_the_address(vis
 def test_the_keyboard_draws(visit: Visit) -> None:
     page = visit("/next_token", model=MODEL, lang="en", options=NARROW)
     page.get_by_role("button", name="Clear").click()
-    paper = page.get_by_role("application")
-    paper.focus()
+    page.get_by_role("application").focus()
     for key in ["ArrowUp"] * 8 + ["Space"] + ["ArrowDown"] * 17 + ["Space"]:
         page.keyboard.press(key)
     page.get_by_text("The model reads a 1").first.wait_for()

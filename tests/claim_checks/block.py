@@ -123,8 +123,7 @@ def _routed(trace: Trace, layer: int) -> Iterator[Shown]:
         yield Shown(experts.BY_KIND, found, fact(most.max() >= 2 * even - 1e-9 and most.min() < even))
         yield Shown(experts.LOAD, found, fact(means.max() <= 1.51 * even and means.min() >= 0.49 * even))
     if (name := registry.weights_of(folder)) is not None and len(trace) > 1:
-        dense = vm.load(name)
-        other = dense.trace(ids=trace.ids)
+        other = vm.load(name).trace(ids=trace.ids)
         answers = torch.tensor(trace.ids[1:])
         losses = [F.cross_entropy(run["logits"][:-1].double(), answers).item() for run in (trace, other)]
         beside = experts.beside(trace, other)

@@ -147,8 +147,7 @@ def test_weights_have_the_gradient_of_the_model_itself(config: ModelConfig) -> N
         logits = torch.func.functional_call(
             lm.model, copy, (torch.tensor([trace.ids]), target), {"pixels": pixels}, tie_weights=True
         )
-        row = logits[0] if config.classes else logits[0, 1]
-        loss = -row.log_softmax(-1)[2]
+        loss = -(logits[0] if config.classes else logits[0, 1]).log_softmax(-1)[2]
     assert found.loss == pytest.approx(loss.item(), rel=1e-4)
     for name, value in zip(copy, torch.autograd.grad(loss, list(copy.values()), allow_unused=True), strict=True):
         alike(found.weights[name], value, name)

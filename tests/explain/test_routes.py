@@ -130,8 +130,7 @@ def test_a_head_that_no_longer_reads_a_token_is_measured_by_hand(place: str) -> 
 
     heads = trace["blocks.0.attn.z"].clone()
     heads[1, 6] = z(block.attn_norm(less) if place == "pre" else less)[6]
-    written = block.attn.o(ops.merge_heads(heads))
-    x = trace["embed.out"] + written
+    x = trace["embed.out"] + block.attn.o(ops.merge_heads(heads))
     if place == "pre":
         x = x + block.ffn(block.ffn_norm(x))
     else:

@@ -47,8 +47,7 @@ def test_the_parts_add_up_at_every_position(config: ModelConfig) -> None:
 
 def test_under_pre_ln_a_head_counts_as_the_textbook_says() -> None:
     trace = traced(tiny_config("pre"))
-    found = decompose(trace, -1)
-    asked = sums.of_logit(trace, found, 9)
+    asked = sums.of_logit(trace, decompose(trace, -1), 9)
     norm, row = trace.stack.final_norm, trace.model.unembedding.weight[9]
     assert norm is not None
     written = trace["blocks.1.attn.head_out"][2, -1]

@@ -131,8 +131,7 @@ GIVEN = st.builds(Given, st.lists(TEXTS, max_size=2).map(tuple), st.booleans(), 
 
 @given(st.lists(GIVEN, max_size=6).map(tuple), st.integers(-1, 99), TEXTS)
 def test_an_address_keeps_all_that_was_answered(given: tuple[Given, ...], step: int, on: str) -> None:
-    whole = Progress("a-lesson_1", step, on, given)
-    read = progress(whole.query())
+    read = progress(Progress("a-lesson_1", step, on, given).query())
     assert read is not None and (read.name, read.step, read.on) == ("a-lesson_1", step, on)
     assert [read.of(n) for n in range(len(given))] == list(given)
 

@@ -52,8 +52,7 @@ def test_the_steps_are_those_of_the_decoder(n_prompt: int, n_drawn: int) -> None
 
 
 def test_without_time_or_room_a_measurement_is_short() -> None:
-    trace = run_both(language_model(tiny_config()))
-    (only,) = kv_cache.measure(trace, budget=0)
+    (only,) = kv_cache.measure(run_both(language_model(tiny_config())), budget=0)
     assert only.drawn == 1 and only.runs == 1
     full = run_both(language_model(tiny_config()), length=16)
     assert kv_cache.marks(full) == () and not list(kv_cache.measure(full))

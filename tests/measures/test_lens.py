@@ -100,8 +100,7 @@ def test_two_way_patterns_have_heads_for_what_follows_and_for_control_tokens() -
     marked = summarize(ON_MARKS, marks=(0, 3))
     assert HEAD.of(marked).name == "marks" and marked.marks == pytest.approx((0.8 + 0.9 + 0.8 + 0.8) / 4)
     # An even spread over few tokens says nothing about control tokens, though they get most of it.
-    even = np.full((3, 3), 1 / 3)
-    assert HEAD.of(summarize(even, marks=(0, 2))).name == "broad"
+    assert HEAD.of(summarize(np.full((3, 3), 1 / 3), marks=(0, 2))).name == "broad"
     window = np.tril(np.ones((6, 6))) - np.tril(np.ones((6, 6)), -2)
     pattern = window / window.sum(-1, keepdims=True)  # as even as who sees no more can be
     assert summarize(pattern, window > 0).entropy == pytest.approx(1.0) and summarize(pattern).entropy < 0.8

@@ -99,8 +99,7 @@ def test_what_is_said_of_a_mask_is_read_off_the_run() -> None:
             said_of: dict[masks.Mask, str] = {"none": "everything", "causal": "causal", "drawn": "plain"}
             for name, said in said_of.items():
                 visible = built(MaskChoice(name, flipped=((3, 1), (3, 5))), side, len(own))
-                changed = run_both(lm, mask={side: visible}).at(side)
-                assert sight(changed, 0) == said
+                assert sight(run_both(lm, mask={side: visible}).at(side), 0) == said
 
 
 ENCODERS = [c for c in variants() if c.kind == "encoder" and c.has_logits]

@@ -155,8 +155,7 @@ def test_the_weights_of_a_block_that_is_run_several_times_are_there_once(config:
 
 @pytest.mark.parametrize("config", [one for one in mixed() if isinstance(one.layer("decoder", 0).mixer, ShortConv)])
 def test_a_token_reads_its_last_ones_and_none_further_back(config: ModelConfig) -> None:
-    model = language_model(config).model
-    stack, mixer = model.stack("decoder"), config.mixers[0]
+    stack, mixer = language_model(config).model.stack("decoder"), config.mixers[0]
     assert isinstance(mixer, ShortConv)
     x = torch.randn(1, 7, config.d_model, generator=torch.Generator().manual_seed(0))
     other = x.clone()

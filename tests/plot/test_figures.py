@@ -169,8 +169,7 @@ def test_a_page_shows_the_same_picture(model: str, page: str) -> None:
     target = {} if len(lm.config.sides) == 1 else {"target": "Elle lit un livre."}
     on_page = pictures(open_page(page, query | target | all_open(page)))
     trace = lm.trace(text, target=target.get("target"))
-    wanted = OF_PAGE[page] or {SCHEMES[model]: "position"}
-    for key, name in wanted.items():
+    for key, name in (OF_PAGE[page] or {SCHEMES[model]: "position"}).items():
         make = getattr(vm.plot, name)
         known = {**place, "position": 3, "stack": None if len(lm.config.sides) == 1 else "decoder", "lang": lang}
         taken = inspect.signature(make).parameters.keys()
@@ -233,8 +232,7 @@ def test_numbers_as_a_data_frame_and_on_axes_of_matplotlib() -> None:
     same(vm.plot.head(trace, 1, 3).to_matplotlib(axes[0]).images[0].get_clim()[1], 1.0)
     assert len(vm.plot.residual(trace).to_matplotlib(axes[1]).lines) == len(trace)
     for name in ("tokens", "residual", "norms", "neurons", "experts"):
-        figure = getattr(vm.plot, name)(run("story-moe"))
-        assert len(figure.to_pandas()) > 5, name
+        assert len(getattr(vm.plot, name)(run("story-moe")).to_pandas()) > 5, name
 
 
 def test_a_figure_is_laid_out_as_it_is_asked(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:

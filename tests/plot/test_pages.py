@@ -77,8 +77,7 @@ def test_a_page_is_whole_in_every_language(run: vm.Trace, name: str, tmp_path: P
         assert page["language"] == language and t(f"common.page_{name}") in page["heading"]
         assert every(page["items"], "scene") and page["boxes"][0]["fixed"]
         assert not every(page, "offer") and not every(page, "field") and '"where"' not in json.dumps(page)
-        sections = every(page["items"], "section")
-        assert all("items" in section for section in sections)
+        assert all("items" in section for section in every(page["items"], "section"))
         lists = {one["name"] for one in page["controls"]}
         assert {"lang"} <= lists and ("layer" in lists) == ("layer" not in vm.page(run, name).topic.without)
 

@@ -121,8 +121,7 @@ def test_activations_are_those_of_torch(activation: config.Activation) -> None:
 
 
 def test_numbers_are_written_as_latex() -> None:
-    trace = traced(tiny_config())
-    step = derive(trace, "blocks.0.resid.mid", (2, 3)).steps[0]
+    step = derive(traced(tiny_config()), "blocks.0.resid.mid", (2, 3)).steps[0]
     a, b = (float(f"{read.value:.4g}") for read in step.operands)
     said, total = step.numbers().replace(r"\left(", "").replace(r"\right)", "").split(" = ")
     assert [float(part) for part in said.split(" + ")] == [a, b] and float(total) == float(f"{step.result:.4g}")

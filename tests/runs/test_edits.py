@@ -266,8 +266,7 @@ def test_a_cache_changes_nothing_under_edits(config: ModelConfig) -> None:
 
 
 def test_a_text_is_written_with_edits() -> None:
-    tokenizer = story_tokenizer()
-    lm = language_model(tiny_config(n_vocab=tokenizer.n_vocab, n_context=12))
+    lm = language_model(tiny_config(n_vocab=story_tokenizer().n_vocab, n_context=12))
     edits = [ShuffleTokens(seed=2), NoScale(), AblateHead(layer=0, head=0)]
     written = lm.generate("Once upon a time", max_new_tokens=4, temperature=0, edits=edits)
     ids = list(lm.trace("Once upon a time", edits=edits).ids)

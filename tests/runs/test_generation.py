@@ -13,7 +13,7 @@ from tiny_models import language_model, random_model, tiny_config
 
 import viz_model as vm
 from viz_model.config import LanguageHead
-from viz_model.runs.generation import Decoder, Sampling, distribution, draw
+from viz_model.runs.generation import Decoder, Sampling, distribution, draw, falling
 
 LOGITS = st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=40)
 
@@ -187,3 +187,9 @@ def test_a_generation_has_its_run(name: str) -> None:
     for wrong in refused:
         with pytest.raises(ValueError, match=r"give either|empty|token id"):
             lm.generate(**wrong)
+
+
+def test_ids_fall_as_a_stable_sort_has_them() -> None:
+    special = torch.tensor([0.0, -0.0, 3.5, -torch.inf, 3.5, -2.0, 1e-40, -1e-40, torch.inf])
+    for logits in (special, torch.randn(5000).bfloat16()):
+        assert falling(logits).tolist() == logits.argsort(descending=True, stable=True).tolist()

@@ -64,8 +64,7 @@ def test_every_site_is_reproduced(config_: ModelConfig, monkeypatch: pytest.Monk
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = language_model(tiny_config(n_vocab=8192))
     monkeypatch.setattr(vm, "load", lambda name: lm)
-    text = "Once \"upon\" a 'time'\n从前 \\"
-    trace = lm.trace(text, max_tokens=9)
+    trace = lm.trace("Once \"upon\" a 'time'\n从前 \\", max_tokens=9)
     assert trace.n_dropped
     written = json.loads(notebook(trace, "tiny", 1, opening="# 从前", label=lambda site: site.label.upper()))
     nbformat.validate(nbformat.from_dict(written))
@@ -107,8 +106,7 @@ def test_a_notebook_installs_no_name_that_is_free(said: Any, origin: str, monkey
 
 @pytest.mark.parametrize("name", some(bundled_models.NAMES, 3))
 def test_the_bundled_models(name: str) -> None:
-    lm = vm.load(name)
-    trace = bundled_models.example(lm)
+    trace = bundled_models.example(vm.load(name))
     names: dict[str, Any] = {}
     run("\n".join(preamble(trace, name)), names)
     assert names["trace"].ids == trace.ids and names["trace"].target_ids == trace.target_ids

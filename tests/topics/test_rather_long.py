@@ -56,8 +56,7 @@ def test_a_page_that_asks_for_no_other_layer_is_the_same_at_each(name: str, monk
     here = replace(look(lm.trace(TEXT), page, token=4), lm=lm)
     for opened in ((), *((section.name,) for section in page.sections)):
         sent = [message(page, here.of_layer(layer), Arrays(), opened, options={}) for layer in (0, 2)]
-        asks = b'"layers":[0,1]' in sent[0]
-        assert asks == (sent[0] != sent[1]), opened
+        assert (b'"layers":[0,1]' in sent[0]) == (sent[0] != sent[1]), opened
 
 
 def test_what_was_read_of_all_layers_is_of_its_run_and_shared_by_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:

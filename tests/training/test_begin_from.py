@@ -153,8 +153,7 @@ def test_it_is_aligned_once_before_the_first_step(tmp_path: Path, monkeypatch: p
 
     reports = list(loop.train(short, Few(), tmp_path, half_precision=False))
     assert len(reports) == 3
-    lines = (tmp_path / loop.ALIGNED).read_text().splitlines()
-    assert len(lines) == 6
+    assert len((tmp_path / loop.ALIGNED).read_text().splitlines()) == 6
     saved = checkpoint.load(tmp_path / loop.LATEST)
     assert saved is not None and saved["step"] == 3
     assert not list(loop.train(short, Few(), tmp_path, half_precision=False))  # it has come to its end

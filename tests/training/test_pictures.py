@@ -172,8 +172,7 @@ def blocks(n: int, level: int) -> Labeled:
 
 
 def test_what_is_kept_out_stands_on_no_strip_that_is_trained_on() -> None:
-    splits = Splits(blocks(40, 60), blocks(20, 150), blocks(30, 250))
-    data = strips(splits=splits)
+    data = strips(splits=Splits(blocks(40, 60), blocks(20, 150), blocks(30, 250)))
     for step in range(5):
         pixels = data.step(step).pixels
         assert pixels is not None and 0 < pixels.max() <= 60.01

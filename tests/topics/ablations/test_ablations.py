@@ -124,8 +124,7 @@ def test_every_experiment_of_every_kind(config: ModelConfig, side: Side) -> None
         before = looking(plain, name)
         asked = islands.told(PAGE, before)
         message(PAGE, before, Arrays())
-        lab = lab_of(before)
-        if (lack := experiment.lacks(lab)) is not None:
+        if (lack := experiment.lacks(lab_of(before))) is not None:
             assert islands.plain(before.words(f"missing_{lack}")).split(".")[0] in asked, name
             continue
         after = tried(plain, name, ("en", "zh")[n % 2])

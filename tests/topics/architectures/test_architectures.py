@@ -52,8 +52,7 @@ def two(config: ModelConfig, other: ModelConfig = OTHER, lang: str = "en", **pla
 )
 def test_the_parts_that_differ_are_those_that_were_changed(changes: dict[str, Any], differ: set[str]) -> None:
     look = two(tiny_config(), tiny_config(**changes))
-    rows = parts.rows(look)
-    assert {row.first.name for row in rows if row.differs} == differ
+    assert {row.first.name for row in parts.rows(look) if row.differs} == differ
     assert sum(row["differs"] for row in parts.draw(look).data["rows"]) == len(differ)
 
 

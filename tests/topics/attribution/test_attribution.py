@@ -25,6 +25,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Quiz
 from viz_model.runs.edits import AblateHead
 from viz_model.topics.attribution import PAGE, PICTURES, depth, neurons, patches, pushes, routes, waterfall
+from viz_model.topics.attribution import asked as asking
 from viz_model.topics.attribution.asked import asked
 
 WITH_LOGITS = [config for config in few() if config.has_logits]
@@ -38,8 +39,7 @@ def looked(config: ModelConfig, **options: str) -> Look:
 
 @every
 def test_the_waterfall_ends_at_the_total(config: ModelConfig) -> None:
-    look = looked(config)
-    found = asked(look).answer
+    found = asked(looked(config)).answer
     view = waterfall.sum_view(found, 4)
     starts, lengths = view.steps()
     assert len(lengths) == 6 and view.n_rest == len(found.parts) - 4
@@ -173,14 +173,19 @@ def test_a_rival_and_the_average() -> None:
     ) and "above the average of all tokens" in islands.told(PAGE, average)
 
 
-def test_another_token_is_another_question() -> None:
-    look = looked_at_decoder()
-    fresh = looked_at_decoder()
-    for token in (2, 4, 2):
-        here = dataclasses.replace(look, token=token)
-        alone = dataclasses.replace(fresh, token=token, _read={})
-        assert asked(here).answer.total == pytest.approx(here.trace["logits"][token].max().item(), abs=1e-4)
-        assert islands.sentences(PAGE, here) == islands.sentences(PAGE, alone)
+@pytest.mark.parametrize("name", ["story-pre-ln", "story-bert", "translate-2017"])
+def test_all_tokens_are_told_of_as_each_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MOST_AT_ONCE", 0)
+    lm = vm.load(name)
+    run = lm.trace("The cat sat on the mat.", target="Le chat dort." if len(lm.config.sides) > 1 else None)
+    for trace in map(run.at, lm.config.sides):
+        look = islands.look(trace, PAGE, token=1)
+        assert len(asked(look).held) == 1
+        for token in (3, 1, 2):
+            here, alone = (dataclasses.replace(look, token=token, _read=read) for read in (look._read, {}))
+            assert islands.sentences(PAGE, here) == islands.sentences(PAGE, alone)
+            assert len(asked(here).held) == len(trace) and len(asked(alone).held) == 1
+            np.testing.assert_allclose(asked(here).answer.values, asked(alone).answer.values, atol=1e-6)
 
 
 def test_a_masked_model_is_asked_about_a_covered_token(monkeypatch: pytest.MonkeyPatch) -> None:

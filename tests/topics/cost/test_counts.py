@@ -133,8 +133,7 @@ def test_without_positions_a_set_is_a_set(config: ModelConfig) -> None:
 @every
 def test_what_is_timed_is_what_the_model_computes(config: ModelConfig) -> None:
     trace = run_both(language_model(config))
-    side = config.sides[-1]
-    run = trace.at(side)
+    run = trace.at(config.sides[-1])
     stack, block = run.stack, run.stack.block(1)
     x = run["blocks.1.attn.norm.out"][None] if config.norm_at == "pre" else run["blocks.1.resid.in"][None]
     parts = measured._parts(stack, block, 1, torch.nn.GRU(config.d_model, config.d_model), x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import islands
@@ -121,6 +122,18 @@ def test_the_tail_is_the_whole_distribution_in_falling_order(sampling: vm.Sampli
     assert not view.cuts or view.cuts[-1].mass == pytest.approx(found.kept_mass, abs=1e-6)
     moved = (found.probs.double() - logits.softmax(-1)).abs().sum().item() / 2 if sampling.temperature else 0.0
     assert view.moved == pytest.approx(moved, abs=1e-5)
+
+
+def test_a_large_vocabulary_is_told_of_at_all_tokens_as_at_each(
+    monkeypatch: pytest.MonkeyPatch, story: vm.Trace
+) -> None:
+    monkeypatch.setattr(asking, "MOST_SORTED", 0)
+    look = islands.look(story, topic.NEXT, token=1)
+    assert len(asking.asked(look).views) == 1
+    for token in (3, 1):
+        here, alone = (replace(look, token=token, _read=read) for read in (look._read, {}))
+        assert islands.sentences(topic.NEXT, here) == islands.sentences(topic.NEXT, alone)
+        assert len(asking.asked(here).views) == len(story) and len(asking.asked(here).here.order) == asking.MOST_NAMED
 
 
 def test_the_encoder_s_side_shows_what_the_decoder_says_last() -> None:

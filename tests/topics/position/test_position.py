@@ -80,8 +80,7 @@ def test_curves_of_either_layout_pass_through_the_recorded_values(variant: Model
 @pytest.mark.parametrize("variant", ADDED, ids=describe)
 def test_strips_add_up_to_what_the_first_block_or_its_norm_reads(variant: ModelConfig) -> None:
     for trace in sides(variant):
-        here = at(trace)
-        strips, normed = here.once(added.terms)
+        strips, normed = at(trace).once(added.terms)
         np.testing.assert_allclose(sum(strips[:-1]), strips[-1], atol=1e-5)
         assert np.array_equal(strips[-1] if normed is None else normed, trace["embed.out"].numpy())
         assert (normed is not None) == variant.embedding_norm
@@ -307,8 +306,7 @@ def test_waves_and_rotations_get_worse_beyond_the_context(name: str, story: str)
     lm = vm.load(name)
     found = losses(name, story)
     assert found.context == 256 and len(found.long) == len(found.pieces) == longer.TIMES * 256
-    loss = Beyond(*found.beyond)
-    assert BEYOND.of(loss).name == "worse"
+    assert BEYOND.of(Beyond(*found.beyond)).name == "worse"
     # A token's loss by another way: the model itself, on a text that ends before it.
     ids = lm.tokenizer.encode(story)
     for place in (3, 200):

@@ -66,8 +66,7 @@ def test_what_each_token_is_worth_is_measured_without_it() -> None:
 def test_another_first_token_is_followed_by_what_the_model_writes_then() -> None:
     here = look("plans", "1")
     lm = vm.load("story-pre-ln")
-    first = here.trace.next_tokens(-1, 3)[2][0]
-    ids = [*here.trace.own_ids, first.id]
+    ids = [*here.trace.own_ids, here.trace.next_tokens(-1, 3)[2][0].id]
     for _ in range(7):
         ids.append(int(lm.model(torch.tensor([ids]))[0, -1].argmax()))
     assert lm.tokenizer.decode(ids[len(here.trace.own_ids) :]) in measured_for(here).facts["other"]
@@ -92,5 +91,4 @@ def test_a_window_bounds_what_attention_costs_and_experts_count_where_they_are_c
     ffn = sum(
         weight.numel() for name, weight in block.ffn.named_parameters() if weight.dim() > 1 and "router" not in name
     )
-    router = config.d_model * 4
-    assert found.series["rest"][0] == 2 * (attention + ffn / 4 + router)
+    assert found.series["rest"][0] == 2 * (attention + ffn / 4 + config.d_model * 4)

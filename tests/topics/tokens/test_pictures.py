@@ -60,8 +60,7 @@ def test_a_text_cut_inside_a_character_is_compared_as_far_as_it_is_text() -> Non
 
 
 def test_merges_rebuild_every_token_of_the_vocabulary() -> None:
-    story = story_tokenizer()
-    ranks = cutting.ranks(story)
+    ranks = cutting.ranks(story_tokenizer())
     for raw, rank in ranks.items():
         steps = cutting.merges(ranks, raw)
         assert len(steps) == len(raw) - 1

@@ -64,8 +64,7 @@ CASES = [(name, language) for name in NAMES for language in LANGUAGES]
 
 @pytest.mark.parametrize(("name", "language"), some(CASES, 6))
 def test_every_beat_speaks(name: str, language: str) -> None:
-    lm = model(name)
-    look = look_at(lm, language=language)
+    look = look_at(model(name), language=language)
     story = walk.story(look)
     sent = message.message(walk.PAGE, look, Arrays())
     assert len(sent) < 900_000 and b"](#" not in sent  # what is drawn has no marks of prose
@@ -125,8 +124,7 @@ def test_only_layers_that_attend_are_said_to_have_heads() -> None:
     look = look_at(lm)
     states = [n for n in range(lm.config.n_layers) if f"blocks.{n}.attn.pattern" not in look.trace]
     story = walk.story(look)
-    heads = of(story, "heads").beats[-1]
-    words = said(heads, look.place)
+    words = said(of(story, "heads").beats[-1], look.place)
     assert states and f"{(lm.config.n_layers - len(states)) * lm.config.n_heads} heads" in words
     assert not any(f"of block {n}" in words for n in states)
     assert f"{len(states)} of the {lm.config.n_layers} blocks" in said(of(story, "stream").beats[1], look.place)
@@ -135,8 +133,7 @@ def test_only_layers_that_attend_are_said_to_have_heads() -> None:
 
 
 def test_numbers_of_attention_against_the_run() -> None:
-    lm = model("story-pre-ln")
-    look = look_at(lm)
+    look = look_at(model("story-pre-ln"))
     trace, layer, head = look.trace, look.layer, look.head
     at = f"blocks.{layer}.attn."
     q, k = (trace[f"{at}{name}"][head] for name in "qk")
@@ -146,8 +143,7 @@ def test_numbers_of_attention_against_the_run() -> None:
     hidden = torch.ones_like(dots).triu(1).bool()
     for token in range(1, len(look) - 1):
         place = {**look.place, "token": token, "key": 0, "beat": 4}
-        run = Run.of(look)
-        row = run.shown[token].tolist()
+        row = Run.of(look).shown[token].tolist()
         assert written(float(dots[token, row[0]]), "2") in said(scores.beats[3], place)
         best = trace.tokens[int(row[int(dots[token, row].argmax())])].label
         assert best in said(scores.beats[4], place)
