@@ -86,10 +86,21 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: Any, against: An
     if not predicts(trace):
         raise ValueError("no logits are made of these vectors")
     unembedding = trace.model.unembedding
-    logits = rows(trace, "raw_logits" if "raw_logits" in trace else "logits", decomposition.position)
+    logits = rows(trace, _read(trace), decomposition.position)
     total = less(logits, token, against) if logits.dim() == 1 else _less_each(logits, token, against)
     bias = None if unembedding.bias is None else less(unembedding.bias.detach(), token, against)
     return _along(decomposition, less(stored.table(unembedding), token, against), total, bias)
+
+
+def _read(trace: Trace) -> str:
+    return "raw_logits" if "raw_logits" in trace else "logits"
+
+
+def total(trace: Trace, position: int, token: int | None, against: Against = None) -> float:
+    """What is taken apart, of a run that is not: a logit, or without a ``token`` the length of the last vector."""
+    if token is None:
+        return trace.row(trace.leaving, position).double().norm().item()
+    return less(trace.row(_read(trace), position), token, against).item()
 
 
 def less(values: Tensor, token: Any, against: Any) -> Tensor:

@@ -30,7 +30,7 @@ from viz_model.tokenizers.tokenizer import Token
 OFFERED = 20
 LONGEST = 60
 """Of what is typed."""
-MOST_AT_ONCE, MOST_NUMBERS = 8_000_000, 20_000_000
+MOST_AT_ONCE, MOST_NUMBERS = 2_000_000, 20_000_000
 """Numbers that all parts write to all tokens, up to which tables hold all of them; and of those that are asked for."""
 
 
@@ -152,7 +152,15 @@ class Asked:
         return self.one_of([self.plain(int(id)) for id in ids.ravel()], is_code=True)
 
     def name(self, part: Part) -> str:
-        return name_of(self.look, part)
+        return self.whole.once(lambda _: name_of(self.look, part), part)
+
+    @property
+    def offered(self) -> list[dict[str, str]]:
+        """The most probable tokens at each position as options, with their labels."""
+        return self.whole.once(
+            lambda _: [{f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in row} for row in self.best],
+            "offered",
+        )
 
     def keys(self, at: str) -> tuple[str, ...]:
         """Labels of what a head reads."""
@@ -181,7 +189,7 @@ class Asked:
         if self.targets is None:
             return facts
         targets, rivals = (np.array(ids)[:, None] for ids in zip(*self.compared, strict=True))
-        shares = _rows(self.runs, "probs", self.held).numpy()
+        shares = self.whole.once(lambda _: _rows(self.runs, "probs", self.held), "probs").numpy()
         own, other = (np.take_along_axis(shares, ids, -1)[:, 0] for ids in (targets, rivals))
         ranks = 1 + (shares > own[:, None]).sum(-1)
         return facts | {
@@ -280,7 +288,7 @@ def _asked(look: Look, held: range) -> Asked | None:
 
     if not predicts(trace):
         return Asked(here, runs, held, answered(lambda run, parts, _: sums.of_vector(run, parts)), None, None, (), here)
-    best = tuple(_best(trace, _rows(runs, "probs", held)))
+    best = tuple(_best(trace, here.once(lambda _: _rows(runs, "probs", held), "probs")))
     typed = {one: token_typed(trace, one) for one in (word, against)}
     meant = [_meant(typed, word, targets(one)) for one in best]
     compared = [_meant(typed, against, rivals(one, id)) for one, id in zip(best, meant, strict=True)]
@@ -358,18 +366,17 @@ def _chooser(question: Asked, name: str, named: Sequence[Mapping[str, Against]])
     """One of a few named choices, one of the best tokens, or any token that is typed; at each position."""
     words, said = question.look.words, question.look.options.get(name, "")
     id = token_typed(question.trace, said)
-    typed = {said: said if id is None or not said.startswith("#") else question.plain(id)} if said else {}
-    n_best = 0 if question.look.is_saved else OFFERED - len(typed)  # the best ones are others at each
+    typed = {said: said if id is None or not said.startswith("#") else question.plain(id)}
+    typed = {} if said in ("", *named[0]) else typed
     rows = []
-    for row, best in zip(named, question.best, strict=True):
+    for row, offered in zip(named, question.offered, strict=True):
         options = {
             option: words(f"{name}_{option}", token=question.plain(token) if isinstance(token, int) else "")
             for option, token in row.items()
         }
-        offered = {f"#{token.id}": f"{token.label}   {percent(p)}" for token, p in best}
-        named_ones = {one: label for one, label in typed.items() if one not in options}
-        more = [(one, label) for one, label in offered.items() if one not in named_ones][:n_best]
-        rows.append({**options, **named_ones, **dict(more)})
+        n_best = 0 if question.look.is_saved else len(offered) - len(typed)  # the best ones are others at each
+        best = [(one, label) for one, label in offered.items() if one not in typed][:n_best]
+        rows.append({**options, **typed, **dict(best)})
     names, labels = (question.one_of([[*pick(row)] for row in rows]) for pick in (dict.keys, dict.values))
     return Chooser(name, (names, labels), words(name), words(f"{name}_help"), asks=True, is_list=True)
 

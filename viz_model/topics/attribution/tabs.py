@@ -11,7 +11,7 @@ from viz_model.drawing import theme
 from viz_model.drawing.digits import written
 from viz_model.drawing.tables import Among
 from viz_model.explain import sums
-from viz_model.explain.written import Part, decompose
+from viz_model.explain.written import Part
 from viz_model.island.held import is_long
 from viz_model.island.look import Look
 from viz_model.island.page import Quiz
@@ -134,8 +134,4 @@ def _total_without(question: Asked, part: Part) -> float:
         assert part.head is not None
         attention: Literal["attn", "cross"] = "cross" if part.at == "cross" else "attn"
         edit = AblateHead(layer=part.layer, head=part.head, side=side, attention=attention)
-    without = rerun(question.trace, (edit,)).at(side)
-    parts = decompose(without, question.look.token)
-    if question.target is None:
-        return sums.of_vector(without, parts).total
-    return sums.of_logit(without, parts, question.target, question.against).total
+    return sums.total(rerun(question.trace, (edit,)).at(side), question.look.token, question.target, question.against)

@@ -114,11 +114,12 @@ def draw(look: Look) -> Scene:
     return look.drawn(scene, sites, data=sum_view(question.answer), call=call)
 
 
-def _most_read(question: Asked, part: Part, place: int) -> int | None:
-    """From which key most comes to a head at one of the positions."""
+def _most_read(question: Asked, part: Part, place: int) -> str | None:
+    """From which token most comes to a head at one of the positions."""
     run = question.runs[place]
     found = question.whole.once(lambda _: sums.reading(run, part), ("reading", part, run))
-    return None if found is None else int(found[question.held[place]])
+    tokens = (run.at("encoder") if part.at == "cross" else run).tokens
+    return None if found is None else tokens[int(found[question.held[place]])].label
 
 
 def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str], np.ndarray, dict[str, Any]]:
@@ -127,20 +128,19 @@ def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str]
     What fills them has names that begin with ``name``.
     """
     parts, words = question.sums.parts, question.look.words
-    at = [_most_read(question, parts[row], place) for place, row in enumerate(rows)]
-    keys = [question.keys(parts[row].at)[key] if key is not None else "" for row, key in zip(rows, at, strict=True)]
+    read = [_most_read(question, parts[row], place) for place, row in enumerate(rows)]
     said = {
         f"{name}_name": question.one_of([question.name(parts[row]) for row in rows]),
         f"{name}_value": question.by(np.take_along_axis(question.sums.values, rows[:, None], -1)[:, 0], "+2"),
-        f"{name}_read": question.one_of(keys, is_code=True),
+        f"{name}_read": question.one_of([one or "" for one in read], is_code=True),
     }
     places = {one: f"{{{{{name}_{one}}}}}" for one in ("name", "value", "read")}
     texts = [str(words(f"part_{kind}", **places)) for kind in ("value", "reads")]
-    return texts, np.array([key is not None for key in at]).astype(int), said
+    return texts, np.array([one is not None for one in read]).astype(int), said
 
 
-def _parts(question: Asked, is_label: bool) -> Phrase:
-    """How many parts make half of what lifts the sum, and the two largest of them."""
+def _parts(question: Asked) -> tuple[Phrase, Phrase]:
+    """How many parts make half of what lifts the sum, in a word or two and with the two largest of them."""
     lifts, joint = question.sums.lifts(), str(question.look.words("and"))
     order = np.argsort(-question.sums.values, axis=-1, kind="stable")[:, :2]
     (first, which, one), (second, others, two) = (
@@ -150,24 +150,30 @@ def _parts(question: Asked, is_label: bool) -> Phrase:
     shares = {f"share_{name}": question.by(lifts[:, :n].sum(-1), "percent") for n, name in ((1, "one"), (2, "two"))}
     kept = {name: f"{{{{{name}}}}}" for name in (*shares, "n_half")}
     kept |= {"name_one": "{{one_name}}", "names_two": joint.join(("{{one_name}}", "{{two_name}}"))}
-    texts = []
+    labels, texts = [], []
     for held, own, other in zip(PARTS.table(lifts), which, others, strict=True):
-        claim = PARTS.every[held]
+        claim, language = PARTS.every[held], question.look.t.language
         values = {**kept, "one": first[own], "two": joint.join((first[own], second[other]))}
-        texts.append((claim.label if is_label else claim.says)(question.look.t.language, **values))
-    return Phrase(question.one_of(texts), {**one, **two, **shares, "n_half": question.by(n_half, "whole")})
+        labels.append(claim.label(language, **values))
+        texts.append(claim.says(language, **values))
+    filled = {**one, **two, **shares, "n_half": question.by(n_half, "whole")}
+    return Phrase(question.one_of(labels), filled), Phrase(question.one_of(texts), filled)
+
+
+def _said(question: Asked) -> tuple[Phrase, Phrase]:
+    return question.whole.once(lambda _: _parts(question), "parts")
 
 
 def title(look: Look) -> Iterator[Line]:
     question = asked(look)
-    yield look.title(f"title_{question.kind}", parts=_parts(question, is_label=True), **question.facts)
+    yield look.title(f"title_{question.kind}", parts=_said(question)[0], **question.facts)
 
 
 def tell(look: Look) -> Iterator[Line]:
     question = asked(look)
     answer, facts = question.sums, question.facts
     yield look.text(f"see_{question.kind}", **facts)
-    yield Line(_parts(question, is_label=False))
+    yield Line(_said(question)[1])
     texts, which, said = _with_value(question, answer.values.argmin(-1), "down")
     lowers = ["", *(str(look.text("see_down", part=text).words) for text in texts)]
     yield Line(Phrase(Among(lowers, question.by(np.where(answer.values.min(-1) < 0, 1 + which, 0))), said))
