@@ -198,7 +198,7 @@ function create(root) {
   let isTaking = false, last = store.selection
   const isLacking = () => {
     const [from, to] = page.layers, { layer } = store.selection
-    return layer < from || layer >= to || !!root.querySelector("[data-waiting], [data-lacking]")
+    return layer < from || layer >= to || !!root.querySelector("[data-waiting]")
   }
   const forget = () => { // after Back the server reads the address, and tells what it says
     clearTimeout(timer)

@@ -10,7 +10,6 @@ export function quiz(me, root, item) {
   const asked = filled(item.asked, me), options = at(item.options), right = at(item.right)
   const isHere = asked !== undefined && options !== undefined
   root.toggleAttribute("data-waiting", !isHere)
-  root.toggleAttribute("data-lacking", right === undefined) // a run has yet to find it, while one guesses
   if (!isHere) return // what stood there stays, faint, until the answer comes
   const key = JSON.stringify([asked, options])
   if (root.key !== key || (right !== undefined && root.right !== undefined && right !== root.right)) root.guess = -1
@@ -20,6 +19,7 @@ export function quiz(me, root, item) {
   write(words, `${me.page.words.guess}${asked}`)
   radios(group, words.textContent, options, root.guess, n => {
     root.guess = n
+    if (right === undefined) me.ask() // a run has yet to find it
     quiz(me, root, item)
   })
   if (root.guess < 0 || right === undefined) return write(answer, "")

@@ -158,15 +158,11 @@ def _array(values: Any) -> np.ndarray:
     return np.asarray(values.values if isinstance(values, By) else values, dtype=np.float64)
 
 
-def _above_zero(values: Any) -> Any:
-    if isinstance(values, By):
-        found = np.asarray(values.values)
-        return values._replace(values=np.maximum(found, 0)) if (found < 0).any() else values
-    return np.maximum(values, 0)
-
-
-def _plus(values: Any, more: Any) -> Any:
-    return values._replace(values=values.values + more.values) if isinstance(values, By) else values + more
+def _ends(values: Any, starts: Any) -> Any:
+    if starts is None and not (_array(values) < 0).any():
+        return values
+    ends = np.maximum(_array(values), 0) + (0 if starts is None else _array(starts))
+    return values._replace(values=ends) if isinstance(values, By) else ends
 
 
 def _said(told: str, values: Any, write: str, facts: Mapping[str, Any]) -> Any:
@@ -196,8 +192,8 @@ def bars(
     scale = scale or axis(*(one.values for one in series))
     listed = names.names if isinstance(names, Among) else names
     n = _array(series[0].values).shape[-1]
-    left: float = min(190.0, max((width_of(short(name, most_name)) for name in listed), default=0.0)) + 10
-    left += LINE + 4 if names_axis else 0
+    widest = max((width_of(short(name, most_name)) for name in listed), default=0.0)
+    left = min(190.0, widest) + 10 + (LINE + 4 if names_axis else 0)
     right = 58.0 if any(one.outside for one in series) else 12.0
     across = (1.0, -left - right)
     tall = row * max(1.0, 0.7 * len(series))
@@ -210,30 +206,27 @@ def bars(
         base = scale.low if scale.is_log else float(np.clip(0.0, scale.low, scale.high))
         full = scale.high if scale.is_log else base + scale.high - scale.low
         begins: Any = np.tile(np.array([[zero, left + zero * across[1]]], np.float32), (n, 1))
-        outer = _above_zero(one.values)  # what is written stands beside a bar to the left, and not on it
+        outer = _ends(one.values, one.starts)  # what is written stands beside a bar to the left, and not on it
         if one.starts is not None:
             begins = Lengths(one.starts, scale.low, scale.high, (0.0, left), (1.0, left + across[1]))
-            outer = _plus(one.starts, _above_zero(one.values))
         wide: Any = Lengths(one.values, base, full, (0.0, 0.0), across, scale.is_log)
-        marks.append(
-            Items(
-                id=f"bars.{k}", x=begins, y=top, width=wide, height=np.full(n, thick - 1, np.float32), down=True,
-                **_look(one, names),
-            )
-        )  # fmt: skip
+        box: dict[str, Any] = {"x": begins, "y": top, "width": wide, "height": np.full(n, thick - 1, np.float32)}
+        marks.append(Items(id=f"bars.{k}", down=True, **box, **_look(one, names)))
         if one.outside:
-            start, stop = (6.0 + left, 6.0 + left + across[1])
-            at: Any = Lengths(outer, scale.low, scale.high, (0.0, start), (1.0, stop), scale.is_log)
+            at: Any = Lengths(outer, scale.low, scale.high, (0, 6 + left), (1, 6 + left + across[1]), scale.is_log)
             texts = _said("{{value}}", one.values, one.write, {})
             marks.append(Texts(id=f"values.{k}", texts=texts, x=at, y=top + thick / 2, anchor="start"))
     marks.append(Rect(id="zero", x=(zero, left + zero * across[1]), y=TOP, width=1, height=n * tall, fill="muted"))
     marks.append(Labels(id="names", texts=names, x=left - GAP, y=TOP, length=n * tall, along="y", most=most_name))
     if chosen is not None:
-        y: Any = Lengths(chosen, 0, 1, TOP, TOP + tall)
-        is_one: Any = chosen._replace(values=chosen.values >= 0) if isinstance(chosen, By) else True
-        marks.append(
-            Rect(id="chosen", x=left, y=y, width=across, height=tall, stroke="accent", thick=2, present=is_one)
-        )
+        place: dict[str, Any] = {
+            "x": left,
+            "y": Lengths(chosen, 0, 1, TOP, TOP + tall),
+            "width": across,
+            "height": tall,
+        }
+        place |= {"present": chosen._replace(values=chosen.values >= 0)} if isinstance(chosen, By) else {}
+        marks.append(Rect(id="chosen", stroke="accent", thick=2, **place))
     marks += ticks_below(scale, left, across, height)
     if names_axis:
         marks.append(
