@@ -150,7 +150,7 @@ TOLD = {
     "block": {"token"},
     "norm_placement": {"token"},  # the twins through all layers stand first
     "next_token": {"token"},
-    "attribution": {"token", "head", "layer"},
+    "attribution": {"head", "layer"},
     "cross_attention": {"token", "head", "layer"},
     "architectures": {"token", "head", "layer"},
     "batch": {"token", "layer"},
@@ -172,6 +172,7 @@ Not those behind which tables hold one layer, as of one head enlarged.
 """
 OTHERS: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {
     "a changed run": ("overview", {"edits": "no-scale"}, {"token": 2}),
+    "why at another token": ("attribution", {}, {"token": 2}),
     "what was tried": ("ablations", {"edits": "no-scale"}, {"head": 2, "layer": 2, "token": 2}),
     "relative keys": ("position", {"model": "story-modern", "relative": "1"}, {"head": 2, "layer": 2, "token": 2}),
 }
