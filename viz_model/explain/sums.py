@@ -78,7 +78,7 @@ def of_logit(trace: Trace, decomposition: Decomposition, token: Any, against: An
     """The logit of the vocabulary's ``token`` at the position of ``decomposition``, less what it is compared with.
 
     Where a cap follows, it is the logit before it: that is the sum of what the parts add. Of several positions T
-    ``token`` is one for each, int64 [T], and so is a token that it is compared with.
+    ``token`` is one for each, an array [T], and so is a token that it is compared with.
 
     Raises:
         ValueError: no logits are made of these vectors.
@@ -112,7 +112,7 @@ def less(values: Tensor, token: Any, against: Any) -> Tensor:
     return own - other.cpu().double()
 
 
-def _less_each(values: Tensor, tokens: Tensor, against: Any) -> Tensor:
+def _less_each(values: Tensor, tokens: Any, against: Any) -> Tensor:
     """The same of a token for each row of [T, V]."""
     rivals = [against] * len(values) if against is None or isinstance(against, str) else against
     return torch.stack([less(*one) for one in zip(values, tokens, rivals, strict=True)])

@@ -46,6 +46,7 @@ class Asked:
         targets: the tokens that are asked about, [T]; None where the stack ends in vectors: then it is their length.
         rivals: what they are compared with: tokens [T], the average, or nothing.
         best: the most probable tokens with their probabilities, which are offered; at each.
+        chances: the probability of each target, its rank (1 is first), and the probability of its rival.
         whole: the page's look, where what is made of all positions is kept; by ``look`` that of the selected one.
     """
 
@@ -56,6 +57,7 @@ class Asked:
     targets: np.ndarray | None
     rivals: np.ndarray | Literal["average"] | None
     best: tuple[tuple[tuple[Token, float], ...], ...]
+    chances: tuple[np.ndarray, np.ndarray, np.ndarray] | None
     whole: Look
 
     @property
@@ -149,7 +151,7 @@ class Asked:
 
     def named(self, ids: np.ndarray) -> Among:
         """Tokens of the vocabulary, [T], by their names."""
-        return self.one_of([self.plain(int(id)) for id in ids.ravel()], is_code=True)
+        return self.one_of([self.plain(int(id)) for id in ids], is_code=True)
 
     def name(self, part: Part) -> str:
         return self.whole.once(lambda _: name_of(self.look, part), part)
@@ -186,19 +188,17 @@ class Asked:
     def _facts(self) -> dict[str, Any]:
         token = self.one_of([run.tokens[n].label for run, n in zip(self.runs, self.held, strict=True)], is_code=True)
         facts = {"token": token, "total": self.by(self.sums.total, "2"), "n_parts": len(self.sums.parts)}
-        if self.targets is None:
+        if self.chances is None:
             return facts
-        targets, rivals = (np.array(ids)[:, None] for ids in zip(*self.compared, strict=True))
-        shares = self.whole.once(lambda _: _rows(self.runs, "probs", self.held), "probs").numpy()
-        own, other = (np.take_along_axis(shares, ids, -1)[:, 0] for ids in (targets, rivals))
-        ranks = 1 + (shares > own[:, None]).sum(-1)
+        targets, rivals = (np.array(ids) for ids in zip(*self.compared, strict=True))
+        share, rank, rival_share = self.chances
         return facts | {
             "where": self.look.words("where_at" if self.look.config.kind == "encoder" else "where_after", token=token),
             "target": self.named(targets),
-            "share": self.by(own, "percent"),
-            "rank": self.by(ranks, "whole"),
+            "share": self.by(share, "percent"),
+            "rank": self.by(rank, "whole"),
             "rival": self.named(rivals),
-            "rival_share": self.by(other, "percent"),
+            "rival_share": self.by(rival_share, "percent"),
         }
 
 
@@ -270,11 +270,8 @@ def _held(look: Look) -> range:
 
 def _asked(look: Look, held: range) -> Asked | None:
     """None where the question is of one kind at some tokens, and of another at others."""
-    trace, here, word, against = (
-        look.trace,
-        replace(look, _read={}),
-        *map(look.options.get, ("word", "against"), ("", "")),
-    )
+    trace, here = look.trace, replace(look, _read={})
+    word, against = (look.options.get(name, "") for name in ("word", "against"))
     runs = tuple(covering(trace, n) if can_be_covered(trace, n) else trace for n in held)
 
     def answered(answer: Callable[[Trace, Decomposition, Any], Attribution]) -> Attribution:
@@ -287,8 +284,10 @@ def _asked(look: Look, held: range) -> Asked | None:
         return Attribution(every[0].parts, values, totals, seen)
 
     if not predicts(trace):
-        return Asked(here, runs, held, answered(lambda run, parts, _: sums.of_vector(run, parts)), None, None, (), here)
-    best = tuple(_best(trace, here.once(lambda _: _rows(runs, "probs", held), "probs")))
+        vectors = answered(lambda run, parts, _: sums.of_vector(run, parts))
+        return Asked(here, runs, held, vectors, None, None, (), None, here)
+    probs = _rows(runs, "probs", held)
+    best = tuple(_best(trace, probs))
     typed = {one: token_typed(trace, one) for one in (word, against)}
     meant = [_meant(typed, word, targets(one)) for one in best]
     compared = [_meant(typed, against, rivals(one, id)) for one, id in zip(best, meant, strict=True)]
@@ -297,11 +296,15 @@ def _asked(look: Look, held: range) -> Asked | None:
         if not same.all():
             return None
         others = None
-    ids, rivals_ = torch.from_numpy(own), torch.from_numpy(others) if isinstance(others, np.ndarray) else others
-    found = answered(
-        lambda run, parts, k: sums.of_logit(run, parts, ids[k], rivals_[k] if isinstance(rivals_, Tensor) else rivals_)
+    answers = answered(
+        lambda run, parts, k: sums.of_logit(run, parts, own[k], others[k] if isinstance(others, np.ndarray) else others)
     )
-    return Asked(here, runs, held, found, own, others, best, here)
+    share, other = (
+        np.take_along_axis(probs.numpy(), ids[:, None], -1)[:, 0]
+        for ids in (own, others if isinstance(others, np.ndarray) else own)
+    )
+    chances = share, 1 + (probs.numpy() > share[:, None]).sum(-1), other
+    return Asked(here, runs, held, answers, own, others, best, chances, here)
 
 
 def _is_one(runs: Sequence[Trace]) -> bool:
