@@ -5,6 +5,7 @@ from viz_model.island.page import Page, Section, Topic, Typed, beside, columns, 
 from viz_model.island.tabs import Trials
 from viz_model.topics.attribution import (
     asked,
+    choosers,
     depth,
     grid,
     neurons,
@@ -27,8 +28,8 @@ PAGE = Page(
     "attribution",
     items=(
         say.text("lead"),
-        columns(*((choose, asked.field(name), asked.read_as(name)) for name, choose in asked.CHOICES)),
-        asked.introduce,
+        columns(*((choose, choosers.field(name), choosers.read_as(name)) for name, choose in choosers.CHOICES)),
+        choosers.introduce,
         waterfall.title,
         beside((waterfall.draw, say.part("grid_title"), grid.draw, grid.hint), waterfall.tell),
         Section("part", (*where(asked.is_of_token, pushes.choose, pushes.draw_part), pushes.tell_part), ("part",)),

@@ -17,14 +17,12 @@ from viz_model.explain.sums import Against, Attribution
 from viz_model.explain.written import Decomposition, Part, decompose
 from viz_model.island.held import MOST_TOKENS
 from viz_model.island.look import Look
-from viz_model.island.page import Chooser, Field, there
-from viz_model.island.prose import Line
+from viz_model.island.page import there
 from viz_model.measures.covering import can_be_covered, covering
 from viz_model.measures.lens import predicts
 from viz_model.measures.typed import token_typed
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
-from viz_model.texts.markdown import literal
 from viz_model.tokenizers.tokenizer import Token
 
 OFFERED = 20
@@ -40,9 +38,11 @@ class Asked:
 
     Attributes:
         look: at the run that is asked about at the selected position.
-        runs: the T runs that are asked: of an encoder with a mask those in which the token of each position is covered.
         held: the T positions; the selected one alone where more would be too much.
-        sums: the answers at all of them.
+        covered: whether the token of each is covered, in a run of its own, [T]: of an encoder with a mask.
+        sums: the answers at all of them, without directions.
+        named: rows of the parts that are named in words, [T, 3]: the two that lift most, and what lowers most.
+        read: of those that are heads the token from which most comes to them.
         targets: the tokens that are asked about, [T]; None where the stack ends in vectors: then it is their length.
         rivals: what they are compared with: tokens [T], the average, or nothing.
         best: the most probable tokens with their probabilities, which are offered; at each.
@@ -51,9 +51,11 @@ class Asked:
     """
 
     look: Look
-    runs: tuple[Trace, ...]
     held: range
+    covered: np.ndarray
     sums: Attribution
+    named: np.ndarray
+    read: list[list[str | None]]
     targets: np.ndarray | None
     rivals: np.ndarray | Literal["average"] | None
     best: tuple[tuple[tuple[Token, float], ...], ...]
@@ -63,11 +65,6 @@ class Asked:
     @property
     def trace(self) -> Trace:
         return self.look.trace
-
-    @property
-    def covered(self) -> bool:
-        """Whether the run is another than the page's."""
-        return self.trace is not self.whole.trace
 
     @property
     def position(self) -> int:
@@ -80,7 +77,12 @@ class Asked:
 
     @property
     def answer(self) -> Attribution:
-        return self.look.once(lambda _: self.sums.at(self.place), "answer")
+        return self.look.once(lambda _: self._answer(), "answer")
+
+    def _answer(self) -> Attribution:
+        if self.target is None:
+            return sums.of_vector(self.trace, self.decomposition)
+        return sums.of_logit(self.trace, self.decomposition, self.target, self.against)
 
     @property
     def decomposition(self) -> Decomposition:
@@ -149,7 +151,7 @@ class Asked:
         """A token of the vocabulary, for pictures."""
         return "" if id is None else self.trace.tokenizer.token(id).label
 
-    def named(self, ids: np.ndarray) -> Among:
+    def labels(self, ids: np.ndarray) -> Among:
         """Tokens of the vocabulary, [T], by their names."""
         return self.one_of([self.plain(int(id)) for id in ids], is_code=True)
 
@@ -186,7 +188,9 @@ class Asked:
         return self.whole.once(lambda _: self._facts(), "facts")
 
     def _facts(self) -> dict[str, Any]:
-        token = self.one_of([run.tokens[n].label for run, n in zip(self.runs, self.held, strict=True)], is_code=True)
+        mask = self.plain(self.trace.tokenizer.mask_id) if self.covered.any() else ""
+        own = zip(self.held, self.covered, strict=True)
+        token = self.one_of([mask if covered else self.whole.labels[n] for n, covered in own], is_code=True)
         facts = {"token": token, "total": self.by(self.sums.total, "2"), "n_parts": len(self.sums.parts)}
         if self.chances is None:
             return facts
@@ -194,10 +198,10 @@ class Asked:
         share, rank, rival_share = self.chances
         return facts | {
             "where": self.look.words("where_at" if self.look.config.kind == "encoder" else "where_after", token=token),
-            "target": self.named(targets),
+            "target": self.labels(targets),
             "share": self.by(share, "percent"),
             "rank": self.by(rank, "whole"),
-            "rival": self.named(rivals),
+            "rival": self.labels(rivals),
             "rival_share": self.by(rival_share, "percent"),
         }
 
@@ -250,9 +254,14 @@ def asked(look: Look) -> Asked:
     found = look.latest("asked", (held.start, len(held), *key), lambda: _asked(look, held))
     found = found or there(look.latest("asked alone", (alone, *key), lambda: _asked(look, alone)))
     read: dict[Any, Any] = found.whole.latest("at", look.token, dict)
-    run = found.runs[look.token - found.held.start]
+    run = _run(found.whole, look.token) if found.covered[look.token - found.held.start] else look.trace
     here = replace(found.whole, trace=run, options=look.options, token=look.token, _read=read)
     return replace(found, look=replace(here, layer=look.layer, head=look.head, layers=look.layers))
+
+
+def _run(whole: Look, token: int) -> Trace:
+    """The run in which a token is covered; of all of them the last one is kept."""
+    return whole.latest("covering", token, lambda: covering(whole.trace, token))
 
 
 def _held(look: Look) -> range:
@@ -272,20 +281,19 @@ def _asked(look: Look, held: range) -> Asked | None:
     """None where the question is of one kind at some tokens, and of another at others."""
     trace, here = look.trace, replace(look, _read={})
     word, against = (look.options.get(name, "") for name in ("word", "against"))
-    runs = tuple(covering(trace, n) if can_be_covered(trace, n) else trace for n in held)
+    runs = tuple(_run(here, n) if can_be_covered(trace, n) else trace for n in held)
 
     def answered(answer: Callable[[Trace, Decomposition, Any], Attribution]) -> Attribution:
         """What ``answer`` makes of a run, its parts, and which of the positions these are of."""
         if _is_one(runs):
             return answer(trace, decompose(trace, slice(held.start, held.stop)), slice(None))
         every = [answer(run, decompose(run, n), k) for k, (run, n) in enumerate(zip(runs, held, strict=True))]
-        seen = tuple(map(torch.stack, zip(*(one.directions for one in every), strict=True)))
         values, totals = np.stack([one.values for one in every]), np.array([one.total for one in every])
-        return Attribution(every[0].parts, values, totals, seen)
+        return Attribution(every[0].parts, values, totals, ())
 
     if not predicts(trace):
         vectors = answered(lambda run, parts, _: sums.of_vector(run, parts))
-        return Asked(here, runs, held, vectors, None, None, (), None, here)
+        return Asked(here, held, *_told(runs, held, trace, vectors), None, None, (), None, here)
     probs = _rows(runs, "probs", held)
     best = tuple(_best(trace, probs))
     typed = {one: token_typed(trace, one) for one in (word, against)}
@@ -304,7 +312,29 @@ def _asked(look: Look, held: range) -> Asked | None:
         for ids in (own, others if isinstance(others, np.ndarray) else own)
     )
     chances = share, 1 + (probs.numpy() > share[:, None]).sum(-1), other
-    return Asked(here, runs, held, answers, own, others, best, chances, here)
+    return Asked(here, held, *_told(runs, held, trace, answers), own, others, best, chances, here)
+
+
+def _told(
+    runs: Sequence[Trace], held: range, trace: Trace, found: Attribution
+) -> tuple[np.ndarray, Attribution, np.ndarray, list[list[str | None]]]:
+    """Which tokens are covered, the answers, which parts are named in words, and from which tokens most comes to them.
+
+    The runs themselves are not kept: of covered tokens they would take many times what the page's own run takes.
+    """
+    named = np.concatenate([np.argsort(-found.values, -1, "stable")[:, :2], found.values.argmin(-1)[:, None]], -1)
+    known: dict[tuple[Trace, int], np.ndarray | None] = {}
+
+    def read(run: Trace, position: int, row: int) -> str | None:
+        part = found.parts[row]
+        if (run, row) not in known:
+            known[run, row] = sums.reading(run, part)
+        most = known[run, row]
+        tokens = (run.at("encoder") if part.at == "cross" else run).tokens
+        return None if most is None else tokens[int(most[position])].label
+
+    reads = [[read(run, n, row) for row in rows] for run, n, rows in zip(runs, held, named, strict=True)]
+    return np.array([run is not trace for run in runs]), found._replace(directions=()), named, reads
 
 
 def _is_one(runs: Sequence[Trace]) -> bool:
@@ -344,87 +374,6 @@ def _meant(typed: Mapping[str, int | None], said: str, named: Mapping[str, Again
     return next(iter(named.values())) if id is None else id
 
 
-# What is said and chosen
-
-
 def is_of_token(look: Look) -> bool:
     """Whether a token can be asked about."""
     return predicts(look.trace)
-
-
-def choose_word(look: Look) -> Chooser | None:
-    question = asked(look)
-    return None if look.is_saved or not question.best else _chooser(question, "word", [*map(targets, question.best)])
-
-
-def choose_against(look: Look) -> Chooser | None:
-    question = asked(look)
-    if question.targets is None:
-        return None
-    named = [rivals(best, int(id)) for best, id in zip(question.best, question.targets, strict=True)]
-    return _chooser(question, "against", named)
-
-
-def _chooser(question: Asked, name: str, named: Sequence[Mapping[str, Against]]) -> Chooser:
-    """One of a few named choices, one of the best tokens, or any token that is typed; at each position."""
-    words, said = question.look.words, question.look.options.get(name, "")
-    id = token_typed(question.trace, said)
-    typed = {said: said if id is None or not said.startswith("#") else question.plain(id)}
-    typed = {} if said in ("", *named[0]) else typed
-    rows = []
-    for row, offered in zip(named, question.offered, strict=True):
-        options = {
-            option: words(f"{name}_{option}", token=question.plain(token) if isinstance(token, int) else "")
-            for option, token in row.items()
-        }
-        n_best = 0 if question.look.is_saved else len(offered) - len(typed)  # the best ones are others at each
-        best = [(one, label) for one, label in offered.items() if one not in typed][:n_best]
-        rows.append({**options, **typed, **dict(best)})
-    names, labels = (question.one_of([[*pick(row)] for row in rows]) for pick in (dict.keys, dict.values))
-    return Chooser(name, (names, labels), words(name), words(f"{name}_help"), asks=True, is_list=True)
-
-
-def field(name: str) -> Any:
-    """An item: a box to type another token in."""
-
-    def made(look: Look) -> Field | None:
-        return Field(name, look.words("typed"), most=LONGEST) if is_of_token(look) else None
-
-    return made
-
-
-def read_as(name: str) -> Any:
-    """An item: which token a typed text was read as."""
-
-    def said(look: Look) -> Iterator[Line]:
-        question = asked(look)
-        typed = look.options.get(name, "")
-        if question.targets is None or not typed or typed in ("top", "none", "average", "second"):
-            return
-        id = token_typed(question.trace, typed)
-        if id is None:
-            yield look.note("unknown", typed=literal(typed))
-        elif not typed.startswith("#"):
-            yield look.note("read_as", token=literal(question.plain(id)), id=id)
-
-    return said
-
-
-CHOICES = (("word", choose_word), ("against", choose_against))
-
-
-def introduce(look: Look) -> Iterator[Line]:
-    """What is asked where that does not go without saying."""
-    question = asked(look)
-    covered = np.array([run is not look.trace for run in question.runs])
-    if covered.any():
-        positions = look.by("token", np.array(question.held), "whole")
-        said = look.note("covered", token=look.token_named(), position=positions)
-        texts = Among(("", said.words.template), question.by(covered.astype(int)))
-        yield said._replace(words=said.words._replace(template=texts))
-    if question.targets is not None and "raw_logits" in question.trace:
-        yield look.note("capped", cap=f"{question.trace.model.head.cap:g}")
-    if question.targets is None:
-        yield Line(look.words("encoder" if look.config.has_logits else "no_head"), "notice")
-    elif look.is_saved:
-        yield look.note("saved")

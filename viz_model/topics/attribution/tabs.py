@@ -80,7 +80,7 @@ def hand(look: Look) -> tuple[Line, list[Any], dict[str, Any]]:
 def code(look: Look) -> tuple[str, dict[str, Any]]:
     question = asked(look)
     named = {"token": question.target, "against": question.against}
-    return "attribution", {"position": look.token, "covered": question.covered, **named}
+    return "attribution", {"position": look.token, "covered": bool(question.covered[question.place]), **named}
 
 
 def records(look: Look) -> list[tuple[str, str, dict[str, list[Any]]]]:
@@ -117,7 +117,7 @@ def quiz(look: Look) -> Quiz | None:
     part, value = every.parts[rows[question.place]], float(values[question.place])
     if value <= 0:
         return Quiz(asks, labels, look.by("token", np.array([-1])), "")
-    total = question.answer.total
+    total = float(every.total[question.place])
     without = question.look.once(lambda _: _total_without(question, part), ("without", part))
     fall = total - without
     right = "same" if written(fall, "+2") == written(value, "+2") else "more" if fall > value else "less"

@@ -12,9 +12,7 @@ from viz_model.drawing import chart
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase
-from viz_model.explain import sums
 from viz_model.explain.sums import Attribution
-from viz_model.explain.written import Part
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.attribution.asked import Asked, asked
@@ -111,24 +109,16 @@ def draw(look: Look) -> Scene:
     scene = chart.bars("attribution.sum", alt, shown, [bars], scale, row=29, chosen=question.by(chosen))
     sites = ("logits",) if "logits" in question.trace else (question.trace.leaving,)
     call = look.call("attribution", token=look.token, target=question.target, rival=question.against)
-    return look.drawn(scene, sites, data=sum_view(question.answer), call=call)
+    return look.drawn(scene, sites, data=sum_view(question.sums.at(question.place)), call=call)
 
 
-def _most_read(question: Asked, part: Part, place: int) -> str | None:
-    """From which token most comes to a head at one of the positions."""
-    run = question.runs[place]
-    found = question.whole.once(lambda _: sums.reading(run, part), ("reading", part, run))
-    tokens = (run.at("encoder") if part.at == "cross" else run).tokens
-    return None if found is None else tokens[int(found[question.held[place]])].label
-
-
-def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str], np.ndarray, dict[str, Any]]:
+def _with_value(question: Asked, name: str) -> tuple[list[str], np.ndarray, dict[str, Any]]:
     """Parts [T] with their values, of heads also what they read: the two texts, which is of each, and what fills them.
 
-    What fills them has names that begin with ``name``.
+    ``name`` says which of those that are named: "one", "two", or "down".
     """
-    parts, words = question.sums.parts, question.look.words
-    read = [_most_read(question, parts[row], place) for place, row in enumerate(rows)]
+    parts, words, n = question.sums.parts, question.look.words, ("one", "two", "down").index(name)
+    rows, read = question.named[:, n], [each[n] for each in question.read]
     said = {
         f"{name}_name": question.one_of([question.name(parts[row]) for row in rows]),
         f"{name}_value": question.by(np.take_along_axis(question.sums.values, rows[:, None], -1)[:, 0], "+2"),
@@ -142,10 +132,7 @@ def _with_value(question: Asked, rows: np.ndarray, name: str) -> tuple[list[str]
 def _parts(question: Asked) -> tuple[Phrase, Phrase]:
     """How many parts make half of what lifts the sum, in a word or two and with the two largest of them."""
     lifts, joint = question.sums.lifts(), str(question.look.words("and"))
-    order = np.argsort(-question.sums.values, axis=-1, kind="stable")[:, :2]
-    (first, which, one), (second, others, two) = (
-        _with_value(question, order[:, n], name) for n, name in enumerate(("one", "two"))
-    )
+    (first, which, one), (second, others, two) = (_with_value(question, name) for name in ("one", "two"))
     n_half = 1 + (np.cumsum(lifts, -1) < 0.5).sum(-1)
     shares = {f"share_{name}": question.by(lifts[:, :n].sum(-1), "percent") for n, name in ((1, "one"), (2, "two"))}
     kept = {name: f"{{{{{name}}}}}" for name in (*shares, "n_half")}
@@ -174,7 +161,7 @@ def tell(look: Look) -> Iterator[Line]:
     answer, facts = question.sums, question.facts
     yield look.text(f"see_{question.kind}", **facts)
     yield Line(_said(question)[1])
-    texts, which, said = _with_value(question, answer.values.argmin(-1), "down")
+    texts, which, said = _with_value(question, "down")
     lowers = ["", *(str(look.text("see_down", part=text).words) for text in texts)]
     yield Line(Phrase(Among(lowers, question.by(np.where(answer.values.min(-1) < 0, 1 + which, 0))), said))
     groups = answer.by_kind()
