@@ -72,7 +72,7 @@ def falling(logits: Tensor) -> Tensor:
     """The ids in falling order of logits [V], of equal ones the smaller first: argsort in a quarter of its time."""
     bits = (logits.float() + 0.0).cpu().numpy().view(np.int32).astype(np.int64)  # which makes one zero of two
     rising = bits ^ ((bits >> 63) & 0x7FFFFFFF)  # of numbers below 0 the larger bits are the smaller number
-    return torch.from_numpy(np.sort((~rising << 32) | np.arange(len(bits))) & 0xFFFFFFFF)
+    return torch.from_numpy(np.sort((~rising << 32) | np.arange(len(bits))) & 0xFFFFFFFF).to(logits.device)
 
 
 def distribution(logits: Tensor, sampling: Sampling, order: Tensor | None = None) -> Distribution:
