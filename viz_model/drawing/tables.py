@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -120,6 +120,14 @@ class Absent(Exception):
 def by(axes: str, values: Any, write: str = "", **fixed: Any) -> Any:
     """A table by the axes named in one string, such as ``"layer head"``."""
     return By(tuple(axes.split()), values, fixed, write=write)
+
+
+def among(names: Sequence[Any], table: Callable[[np.ndarray], By], *, is_code: bool = False) -> Among:
+    """Of N names each at its place in a ``table`` of their numbers; or of N lists of names, all as long."""
+    flat = names if isinstance(names[0], str) else [one for row in names for one in row]
+    known = {name: n for n, name in enumerate(dict.fromkeys(flat))}
+    at = np.array([known[name] for name in flat]).reshape(len(names), -1)
+    return Among([*known], table(at[:, 0] if flat is names else at), is_code)
 
 
 def pick(value: Any, place: Mapping[str, int]) -> Any:

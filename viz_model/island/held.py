@@ -14,6 +14,12 @@ MOST_TOKENS, BLOCK = 128, 64
 """Tokens of which tables hold all; of a longer text those of a block of so many, in which the selected one is."""
 
 
+def asks_again(asked_about: set[int], token: int) -> bool:
+    """Whether another token was asked about before: what is much of all tokens comes with the second one."""
+    asked_about.add(token)
+    return len(asked_about) > 1
+
+
 def is_long(trace: Trace) -> bool:
     """Whether a run has too many weights for one table, or keeps few of its values."""
     return isinstance(trace.values, Recomputed) or _cells(trace) > MOST_CELLS

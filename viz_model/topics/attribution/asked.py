@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from viz_model.drawing.digits import percent
-from viz_model.drawing.tables import Among
+from viz_model.drawing.tables import Among, among
 from viz_model.explain import sums
 from viz_model.explain.sums import Against, Attribution
 from viz_model.explain.written import Decomposition, Part, decompose
-from viz_model.island.held import MOST_TOKENS
+from viz_model.island.held import MOST_TOKENS, asks_again
 from viz_model.island.look import Look
 from viz_model.island.page import there
 from viz_model.measures.covering import can_be_covered, covering
@@ -142,10 +142,7 @@ class Asked:
 
     def one_of(self, names: Sequence[Any], *, is_code: bool = False) -> Among:
         """Of T names each at its position; or of T lists, all as long."""
-        flat = names if not names or isinstance(names[0], str) else [one for row in names for one in row]
-        known = {name: n for n, name in enumerate(dict.fromkeys(flat))}
-        at = np.array([known[name] for name in flat]).reshape(len(names), -1)
-        return Among([*known], self.by(at[:, 0] if flat is names else at), is_code)
+        return among(names, self.by, is_code=is_code)
 
     def plain(self, id: int | None) -> str:
         """A token of the vocabulary, for pictures."""
@@ -271,10 +268,9 @@ def _held(look: Look) -> range:
     numbers = len(look) * look.config.d_model * look.n_layers * (look.n_heads + 2) * (len(look) if is_covered else 1)
     if numbers > MOST_NUMBERS or len(look) > MOST_TOKENS or isinstance(trace.values, Recomputed):
         return alone
-    asked_about: set[int] = look.once(lambda _: set(), "asked about")
-    asked_about.add(look.token)
+    is_second = asks_again(look.once(lambda _: set(), "asked about"), look.token)
     is_quick = numbers <= MOST_AT_ONCE and not is_covered
-    return whole if is_quick or look.is_saved or len(asked_about) > 1 else alone
+    return whole if is_quick or look.is_saved or is_second else alone
 
 
 def _asked(look: Look, held: range) -> Asked | None:

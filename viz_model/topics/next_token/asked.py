@@ -11,8 +11,8 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.short_repr import short_repr
-from viz_model.drawing.tables import Among, Phrase, by
-from viz_model.island.held import MOST_TOKENS
+from viz_model.drawing.tables import Among, Phrase, among, by
+from viz_model.island.held import MOST_TOKENS, asks_again
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.measures import covering
@@ -205,8 +205,7 @@ class Asked(NamedTuple):
 
     def named(self, tokens: list[Token], *, is_code: bool = True) -> Among:
         """A token for each view, by its name."""
-        names = list(dict.fromkeys(token.label for token in tokens))
-        return Among(names, self.by(np.array([names.index(token.label) for token in tokens])), is_code)
+        return among([token.label for token in tokens], self.by, is_code=is_code)
 
 
 def of_kind(look: Look) -> How:
@@ -249,10 +248,9 @@ def whole(look: Look) -> tuple[ChoiceView, ...]:
 def _held(look: Look) -> range:
     alone, whole, n = range(look.token, look.token + 1), range(len(look)), len(look) * look.config.n_vocab
     if n > MOST_SORTED:
-        asked_about: set[int] = look.latest("asked about", sampling(look), set)
-        asked_about.add(look.token)
-        is_asked = n <= MOST_ASKED and of_kind(look) != "covered" and (len(asked_about) > 1 or look.is_saved)
-        return whole if is_asked and len(look) <= MOST_TOKENS else alone
+        is_second = asks_again(look.latest("asked about", sampling(look), set), look.token)
+        fits = n <= MOST_ASKED and len(look) <= MOST_TOKENS and of_kind(look) != "covered"
+        return whole if fits and (is_second or look.is_saved) else alone
     if of_kind(look) != "covered":
         return whole
     is_quick = not look.trace.edits and len(covering.part(look.trace, 0, MOST_WORK)) >= len(

@@ -12,7 +12,7 @@ from viz_model.drawing import chart
 from viz_model.drawing.cells import ROW
 from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
 from viz_model.drawing.scene.writing import short, width_of
-from viz_model.drawing.tables import Among, Each, Lengths
+from viz_model.drawing.tables import Among, Each, Lengths, among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.topics.next_token.asked import (
@@ -92,7 +92,7 @@ def visible(look: Look) -> Scene | None:
         return None
     found = asked(look)
     guesses = [look.trace.next_tokens(one.position, VISIBLE) for one in found.views]
-    names = _names(found, [[token.label for token, _ in row] for row in guesses])
+    names = among([[token.label for token, _ in row] for row in guesses], found.by)
     probs = found.by(np.array([[p for _, p in row] for row in guesses], np.float32))
     ids = [look.trace.own_ids[one.position] for one in found.views]
     is_own = np.array([[token.id == id for token, _ in row] for row, id in zip(guesses, ids, strict=True)])
@@ -107,12 +107,6 @@ def visible(look: Look) -> Scene | None:
 def _behind(values: Any, high: Any, left: float, across: tuple[float, float], more: float = 6.0) -> Any:
     """Where something is written behind bars."""
     return Lengths(values, 0, high, (0.0, left + more), (1.0, left + more + across[1]))
-
-
-def _names(found: Asked, rows: list[list[str]]) -> Among:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    at = {name: n for n, name in enumerate(names)}
-    return Among(names, found.by(np.array([[at[name] for name in row] for row in rows])))
 
 
 def _left(names: Any) -> float:
@@ -155,7 +149,7 @@ def draw(look: Look) -> Scene:
     every = (model if is_moved else probs, probs, np.where(is_kept, final, 0))
     steps, ticks = scale(np.stack(every).max((0, 2)))
     high = found.by(5 * steps)
-    names = _names(found, [[label(one, n) for n in row] for one, row in zip(found.views, shown, strict=True)])
+    names = among([[label(one, n) for n in row] for one, row in zip(found.views, shown, strict=True)], found.by)
     left = _left(names.names)
     right = RIGHT + (14 if is_masked else 0)
     across, y = (1.0, -left - right), (TOP + ROW_HEIGHT * np.arange(n)).astype(np.float32)
@@ -184,7 +178,7 @@ def draw(look: Look) -> Scene:
     marks: list[Mark] = []
     fifths = np.arange(6) / 5
     at_ticks = np.stack([fifths, left + fifths * across[1]], -1).astype(np.float32)
-    written: Any = _names(found, ticks)
+    written: Any = among(ticks, found.by)
     marks += [
         Rect(id=f"grid.{k}", x=(x, p), y=TOP, width=1, height=end - TOP, fill="grid")
         for k, (x, p) in enumerate(at_ticks.tolist())
