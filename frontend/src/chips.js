@@ -65,9 +65,9 @@ export function chips(root, header, arrays, tell) {
   }
   const focused = [...root.querySelectorAll(".chip")].indexOf(root.getRootNode().activeElement)
   root.replaceChildren(list)
-  // Noted as it happens: asked for here, it would have the browser lay out the page while it is being made.
+  // Noted as it happens, and gone to with the next picture: here the browser would lay out a page that is being made.
   const { x, y } = root.scrolled ?? { x: 0, y: 0 }
-  if (x || y) Object.assign(list, { scrollLeft: x, scrollTop: y })
+  if (x || y) requestAnimationFrame(() => Object.assign(list, { scrollLeft: x, scrollTop: y }))
   list.onscroll = () => { root.scrolled = { x: list.scrollLeft, y: list.scrollTop } }
   buttons[focused]?.focus()
   mark()

@@ -105,15 +105,16 @@ _FIRST = """(() => {
   requestAnimationFrame(look)
 })()"""
 # Notes, on a page from its beginning, when a frame was last painted that shows anything new: words that differ, marks
-# of a picture, pixels of a canvas. The time begins with the key that ends a sentence.
+# of a picture, pixels of a canvas. They are read once the frame stands, or the page would wait for who watches it. The
+# time begins with what is typed.
 _WATCH = """(() => {
-  let begin = 0, stirred = 0, shown = 0, isDue = false, isNew = false, words = ''
+  let begin = 0, stirred = 0, shown = 0, isDue = false, isNew = false, isRead = false, words = ''
   const canvases = new Set(), known = new WeakMap(), channel = new MessageChannel()
   const pixels = canvas => new Uint32Array(
     canvas.getContext('2d').getImageData(0, 0, canvas.width || 1, canvas.height || 1).data.buffer)
   const sum = canvas => pixels(canvas).reduce((found, pixel) => (Math.imul(found, 31) + pixel) | 0, canvas.width)
   channel.port1.onmessage = () => {
-    const now = performance.now()
+    const painted = performance.now()
     isDue = false
     // What is drawn ahead has pictures drawn again, just as they were.
     for (const canvas of canvases) {
@@ -122,8 +123,13 @@ _WATCH = """(() => {
       known.set(canvas, found)
     }
     canvases.clear()
-    if (isNew) shown = now
-    isNew = false
+    if (isRead) {
+      const now = document.querySelector('[data-testid=stMain]')?.innerText
+      if (now !== words) isNew = true
+      words = now
+    }
+    if (isNew) shown = painted
+    isNew = isRead = false
   }
   const due = () => {
     stirred = performance.now()
@@ -132,8 +138,7 @@ _WATCH = """(() => {
     requestAnimationFrame(() => channel.port2.postMessage(0))
   }
   const changed = () => { isNew = true; due() }
-  const start = event => { if (event.key === 'Enter') begin = stirred = shown = performance.now() }
-  addEventListener('keydown', start, true)
+  addEventListener('input', () => { begin = stirred = shown = performance.now() }, true)
 
   const pen = CanvasRenderingContext2D.prototype
   for (const name of ['fillRect', 'clearRect', 'fill', 'stroke', 'fillText', 'drawImage', 'putImageData']) {
@@ -162,9 +167,8 @@ _WATCH = """(() => {
   new MutationObserver(records => {
     if (records.some(one => isDrawn(one) && differs(one))) changed()
     if (records.every(one => one.type === 'attributes')) return
-    const now = document.querySelector('[data-testid=stMain]')?.innerText
-    if (now !== words) changed()
-    words = now
+    isRead = true
+    due()
   }).observe(document, all)
 
   // Resolves with the milliseconds until the last such frame, once nothing has stirred for a while.

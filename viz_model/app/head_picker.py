@@ -45,13 +45,16 @@ def _has_choice(page: Page) -> bool:
     return page.trace.n_layers * page.lm.config.n_heads > 1
 
 
-def sent(page: Page, arrays: Arrays) -> dict[str, Any]:
+def sent(page: Page, arrays: Arrays, shown: Look | None = None) -> dict[str, Any]:
     """The maps and what the twin makes of the sentence as plain data, their numbers among ``arrays``; empty where there
-    is nothing to choose.
+    is nothing to choose. What the pictures ``shown`` have read of the same run is not read again.
     """
     if not _has_choice(page):
         return {}
-    scene = _scene(page.run_key, page.trace.stack.side, page.t.language, every_head.SMALL)
+    if shown is not None and shown.trace.values is page.trace.values and len(shown.layers) == shown.n_layers:
+        scene = every_head.draw(shown, every_head.SMALL)
+    else:
+        scene = _scene(page.run_key, page.trace.stack.side, page.t.language, every_head.SMALL)
     return {"scene": plain(scene, arrays), "said": html(twin.changed(page))}
 
 

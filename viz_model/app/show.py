@@ -275,7 +275,7 @@ def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Loo
     has_heads = now is not None and opening.slots.place is not None and not is_long(now.page.trace)
     said = {
         **top,
-        "heads": (head_picker.sent(now.page, arrays) or None) if now is not None and has_heads else None,
+        "heads": (head_picker.sent(now.page, arrays, look) or None) if now is not None and has_heads else None,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
         "heading": "" if is_alone or view.present else _heading(topic, shown, t),
         "renews": topic.is_story,

@@ -22,6 +22,7 @@ from viz_model.island import held
 from viz_model.island.held import BLOCK, MOST_TOKENS
 from viz_model.island.prose import Line, What
 from viz_model.measures import patches
+from viz_model.measures.heads import Together, together
 from viz_model.runs.language_model import LanguageModel
 from viz_model.runs.trace import Trace
 from viz_model.texts import Texts
@@ -206,6 +207,10 @@ class Look:
     def visible(self) -> np.ndarray:
         """Which keys each query sees: boolean [L, T, T]."""
         return self.once(lambda look: np.stack([look.trace.mask(layer).numpy() for layer in look.layers]), "visible")
+
+    def heads(self, layer: int, pool: int) -> Together:
+        """All heads of a layer, which the maps beside a page read as its pictures do."""
+        return self.once(lambda look: together(look.trace, layer, pool), ("heads", layer, pool))
 
     def once(self, make: Callable[[Look], T], name: Any = None) -> T:
         """``make(look)``, made once for the run."""

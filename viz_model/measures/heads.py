@@ -130,15 +130,12 @@ _ROWS = 64
 """Queries that are looked at together: few enough for the processor's cache."""
 
 
-def together(trace: Trace, layer: int, pool: int = 1, marked: Sequence[int] | None = None) -> Together:
+def together(trace: Trace, layer: int, pool: int = 1) -> Together:
     """All heads of a layer, without holding more than some rows of their patterns.
 
-    Args:
-        pool: tokens that share a row.
-        marked: :func:`marks` of the run, where they are known.
+    ``pool`` tokens share a row.
     """
-    length, visible, rows = len(trace), trace.mask(layer), pool * max(1, _ROWS // pool)
-    marked = marks(trace) if marked is None else marked
+    length, visible, rows, marked = len(trace), trace.mask(layer), pool * max(1, _ROWS // pool), marks(trace)
     measures, pooled, site = [], [], f"blocks.{layer}.attn.pattern"
     none = torch.zeros(trace.config.n_heads, length, length)  # of a layer without attention: nobody looks at anything
     chunks = trace.chunks(site, rows) if site in trace else none.split(rows, 1)

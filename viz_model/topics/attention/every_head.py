@@ -10,7 +10,7 @@ import numpy as np
 from viz_model.drawing.scene import Cells, Mark, Panel, Scene, Select, Text
 from viz_model.drawing.short_repr import short_repr
 from viz_model.island.look import Look
-from viz_model.measures import heads, states
+from viz_model.measures import states
 from viz_model.measures.heads import HEAD, HeadSummary
 
 SMALL, LARGE = 44, 150
@@ -37,10 +37,9 @@ def every(look: Look) -> Thumbnails:
     trace = look.trace
     size = min(LONGEST, max(4, math.isqrt(MOST_CELLS // (look.n_layers * look.n_heads))))
     pool = -(-len(look) // size)
-    marks = heads.marks(trace)
     patterns, does = [], list[tuple[HeadSummary | None, ...]]()
     for layer in range(look.n_layers):
-        own = heads.together(trace, layer, pool, marks)
+        own = look.heads(layer, pool)
         attends = look.site("attn.pattern", layer) in trace
         if trace.config.sums_heads and not attends:
             patterns.append(np.abs(states.pooled(states.proportions(trace, layer), pool)).astype(np.float32))

@@ -55,7 +55,7 @@ class Heads(NamedTuple):
 def every(look: Look) -> Heads:
     size = min(GRID_SIZE, math.isqrt(GRID_CELLS // look.n_heads))
     pool = -(-len(look) // size)
-    layers = [heads.together(look.trace, layer, pool) for layer in look.layers]
+    layers = [look.heads(layer, pool) for layer in look.layers]
     fields = (
         np.array([[getattr(head, name) for head in layer.does] for layer in layers])
         for name in heads.HeadSummary._fields

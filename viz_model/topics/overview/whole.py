@@ -18,7 +18,7 @@ from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Lengths, Phrase, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures import heads, states
+from viz_model.measures import states
 from viz_model.measures.heads import HEAD, HeadSummary
 from viz_model.measures.passage import has_norms
 from viz_model.measures.stream import evenly, longest, sum_lengths
@@ -97,7 +97,7 @@ def block_view(look: Look, layer: int, pool: int) -> BlockView:
         means = np.array([lengths[n : n + pool].mean() for n in range(0, len(lengths), pool)])
         if f"blocks.{layer}.attn.pattern" not in look.trace:
             return BlockView(layer, *states.farthest(look.trace, layer, pool), means)
-        every = heads.together(look.trace, layer, pool)
+        every = look.heads(layer, pool)
         head = int(np.argmax(every.sharpness))
         return BlockView(layer, head, every.does[head], np.nan_to_num(every.patterns[head], nan=HIDDEN), means)
 
