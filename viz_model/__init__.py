@@ -7,8 +7,6 @@
 torch.Size([6, 3, 3])
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any

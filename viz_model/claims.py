@@ -13,8 +13,6 @@ Of the verdict ``topic.thing``, the claim ``name`` has
   a headline or a mark in a picture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """``viz-model``: the app in the browser, from any folder."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib
@@ -123,7 +121,7 @@ def size(model: Path) -> str:
 
 
 def open_app(
-    lm: LanguageModel | None = None, *, port: int = 0, host: str = "localhost", open_browser: bool = True
+    lm: "LanguageModel | None" = None, *, port: int = 0, host: str = "localhost", open_browser: bool = True
 ) -> str:
     """The address of the app, served by this process, with a model of it: from a script or a notebook.
 

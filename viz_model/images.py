@@ -4,8 +4,6 @@ Everywhere a picture is its levels, uint8 [H, W] in gray or [H, W, 3] in color, 
 those is read: no name, no place, no direction of the camera, no color profile.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import io

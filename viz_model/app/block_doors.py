@@ -1,7 +1,5 @@
 """Below the block page: another block, and what is measured over many texts or runs. Each is Streamlit's own."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Streamlit's own caches count entries. A trace takes from a hundred kilobytes to 
 so that no number of entries is both useful for small models and safe for large ones.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Below the page on the next token: how long a step takes with the KV cache and without, measured here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

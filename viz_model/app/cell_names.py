@@ -1,7 +1,5 @@
 """Numbers of a run in words: where one stands, which tokens its place stands for, and how large it is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

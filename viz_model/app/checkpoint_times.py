@@ -1,7 +1,5 @@
 """Below the page on cost: a training step with gradient checkpointing and without, measured here."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz_model.app import elements, measuring

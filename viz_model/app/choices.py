@@ -3,8 +3,6 @@
 An address is only ever read by a choice's own ``read``, which knows every value that there is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A conversation for a model that has a template: written message by message, and read as the template writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What an address of a page may say: its own choices, those of its sections and doors, and what opens which."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from viz_model.app import (

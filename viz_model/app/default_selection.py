@@ -1,7 +1,5 @@
 """The layer, head and token that are shown where nobody has chosen: those that tell most on this sentence."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

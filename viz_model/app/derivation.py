@@ -4,8 +4,6 @@ The number stands in the view, so an address can hold it. The way that a visitor
 is only the session's.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import operator

@@ -1,7 +1,5 @@
 """Sentences to try, such as a model can read and in the visitor's language first; or pictures."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

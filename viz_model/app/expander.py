@@ -1,7 +1,5 @@
 """A door: Streamlit's own sections of a page, behind a title."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The browser says which picture is meant. The part of the page in which it stands
 to that picture, its menu opens. What is saved is drawn anew for what is selected, with every digit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io

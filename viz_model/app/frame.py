@@ -4,8 +4,6 @@ Every page opens the frame itself: on a fresh server Streamlit may run a file of
 directly, without ``app.py``. Where that ran before, the page finds the frame dressed.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from contextlib import nullcontext

@@ -4,8 +4,6 @@ They are drawn with the page, whose message has them. Those of a long run take l
 in a message of their own.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from typing import Any

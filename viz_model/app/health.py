@@ -8,8 +8,6 @@ what it says is held against identities that hold for every Transformer here, an
 derived a second time. The exit status is 0 where all of it holds, and 1 otherwise.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Interventions in the view: what was changed, each with a way to take it back, and what it changed."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Layer, head and token are for the browser to know: it tells them once a visitor 
 written. A new sentence, an opened section or another option is a question, which another message answers.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence

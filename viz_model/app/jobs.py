@@ -5,8 +5,6 @@ done, when it is told to stop, when its time is over, or when its visitor has go
 the app keeps the browser's connection, a closed tab does not.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -4,8 +4,6 @@ What an edit can say is an edit of the view, so that it holds on every page and 
 are off, no mask, and cells turned over by hand. Other masks belong to this page alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

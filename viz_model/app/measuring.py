@@ -1,7 +1,5 @@
 """One measurement at a time for the whole server: two would measure each other. And what is measured of one block."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar

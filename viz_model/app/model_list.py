@@ -1,7 +1,5 @@
 """The models of this server: what there is, what could not be opened and why, and looking again for new ones."""
 
-from __future__ import annotations
-
 import os
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Below the page on the place of the norm: models before their first step, in their first steps, and as trained."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import partial

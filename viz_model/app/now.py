@@ -1,7 +1,5 @@
 """What a page shows at this moment: the run of its text, what is selected in it, and who stands beside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """How every page begins: its address is read, its model is loaded, and what stands around it is laid out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple

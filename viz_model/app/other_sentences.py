@@ -1,7 +1,5 @@
 """Below the page on vectors alone: other sentences, which a visitor writes, and how near theirs are."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

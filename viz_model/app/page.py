@@ -1,7 +1,5 @@
 """What a page is drawn from: the view, the run that it shows, and the texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Lines of Python that make the numbers of a picture, found from which numbers of the run its cells are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ computed to its end, with the new one waiting behind it. So work that takes long
 between its steps, and whoever waits for the model waits for a :class:`RunLock`.
 """
 
-from __future__ import annotations
-
 import threading
 from types import TracebackType
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Loaded models and traced texts, shared by all visitors."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import logging
@@ -208,12 +206,12 @@ class RunKey(NamedTuple):
     as_text: bool = False
 
     @classmethod
-    def of(cls, model: str, run: vm.Trace) -> RunKey:
+    def of(cls, model: str, run: vm.Trace) -> "RunKey":
         """The key of a run of a text."""
         return cls(model, run.text or "", run.target, run.target_language, vm.edits.write(run.edits), run.as_text)
 
     @property
-    def plain(self) -> RunKey:
+    def plain(self) -> "RunKey":
         """The same without interventions."""
         return self._replace(edits="")
 

@@ -3,8 +3,6 @@
 ``serve.py`` puts it together. The pages do not know of it, and run without it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """What is shown, for somebody else: its address, a frame for another page, a code for a phone's camera."""
 
-from __future__ import annotations
-
 import html
 import io
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Show a topic: the frame, the page as one component, and below it what is Streamlit's own."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace

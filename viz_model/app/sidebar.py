@@ -1,7 +1,5 @@
 """What one sets for every page: model, norm, stack, layer and head, edits, language; and the link to it all."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The field to draw a picture in, its patches, and the run of it: in the place of a sentence."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The view of a session: read from the address, kept, followed by every widget, and written to the address again."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The four tabs that take a page apart: Streamlit's own, of the layer, head and token that are selected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Under the toggle of the norm: both models side by side, what differs in them, or which models have such a pair."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One word in two sentences that a visitor writes: the same row to begin with, and what each context makes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

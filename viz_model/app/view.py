@@ -4,8 +4,6 @@ One frozen :class:`ViewState` holds the whole view. A URL is only ever parsed in
 for that does not exist becomes a default and a notice. Nothing from a URL is evaluated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence

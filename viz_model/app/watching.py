@@ -3,8 +3,6 @@
 ``serve.py`` puts it around the pages, which do not know of it.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """What a model writes, for the browser to show one by one: many tokens at once, with the likeliest of each place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Folders with an adapter (LoRA: Hu et al. 2021): ``peft`` adds it to the weights of its base, where both are here."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The tensors of a checkpoint, read one at a time: of safetensors, of PyTorch's pickles, or of what is in memory."""
 
-from __future__ import annotations
-
 import math
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Pictures that lie beside the weights of a model: a few that anybody may look at, with what they show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

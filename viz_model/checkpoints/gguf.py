@@ -6,8 +6,6 @@ reads them like any folder. llama.cpp's converter writes every matrix [out, in],
 all keys before all values, and the experts of a layer in one tensor.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@ declares and makes an array of every token; undoing the quantization is left to 
 layout is that of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import mmap

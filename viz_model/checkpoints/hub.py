@@ -1,7 +1,5 @@
 """Models of the Hugging Face hub: their config first, and their weights only if it is read here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from pathlib import Path

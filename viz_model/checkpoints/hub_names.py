@@ -1,7 +1,5 @@
 """What the weights of one part of a model are called in published checkpoints, read off the tables that load them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -4,8 +4,6 @@ A family is a module of :mod:`viz_model.checkpoints.families` with ``config`` (w
 mean), ``renames`` (what the tensors are here) and ``NAMES`` (our fields as its files call them).
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

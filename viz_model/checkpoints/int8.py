@@ -1,7 +1,5 @@
 """Weights in eight bits: of each row of a matrix whole numbers from -127 to 127, and what they are multiplied by."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models that are in memory already: a ``transformers`` model, or a ``state_dict`` with its config."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Folders of models that no family here recomputes: ``transformers`` runs them, and their runs are observed."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Where models are on this machine, told by names alone. Needs no PyTorch: the command asks it too."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from pathlib import Path

@@ -7,8 +7,6 @@ imported. What reads other people's files is imported when one of them is read: 
 there sooner without it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib.util

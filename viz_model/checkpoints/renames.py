@@ -1,7 +1,5 @@
 """What the tensors of somebody else's checkpoint are here: one row for each name, with what was done to its numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

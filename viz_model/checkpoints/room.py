@@ -1,7 +1,5 @@
 """In which type and where weights are kept, and whether they fit there: asked before any memory is spent."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ An *archive* is a file, or several, that tensors are read from one at a time. A 
 far larger than its weights is refused before anything is built.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

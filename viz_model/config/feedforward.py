@@ -1,7 +1,5 @@
 """The feed-forward layers: dense, gated, and several of which a router chooses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -61,7 +59,7 @@ class Gated(FeedForwardScheme):
     d_hidden: int = 0
     gated: ClassVar[bool] = True
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if not 0 <= self.d_hidden <= LIMITS["d_ffn"]:
             raise ConfigError(f"ffn: d_hidden: expected a whole number from 0 to {LIMITS['d_ffn']}")
         if self.limit is not None:
@@ -120,7 +118,7 @@ class Experts(FeedForwardScheme):
         """Those of all experts; the shared one's are not counted."""
         return self.n_experts * self.width(d_ffn)
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if (limit := getattr(self.expert, "limit", None)) is not None and not limit > 0:
             raise ConfigError(f"ffn: limit: expected a number above 0, or none, got {limit!r}")
         if self.expert.d_hidden:

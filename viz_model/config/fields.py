@@ -1,7 +1,5 @@
 """Dataclasses read by their annotations: the types of their fields are checked, and JSON becomes what was meant."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import reprlib

@@ -1,7 +1,5 @@
 """The heads: what a model makes of its last vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -41,7 +39,7 @@ class LanguageHead(HeadScheme):
     factor: float | None = None
     of_tokens: ClassVar[bool] = True
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         for name, number in (("cap", self.cap), ("factor", self.factor)):
             if number is not None and not number > 0:
                 raise ConfigError(f"head: {name}: expected a number above 0, or none, got {number!r}")
@@ -62,7 +60,7 @@ class MaskedHead(HeadScheme):
     """Of the logits."""
     of_tokens: ClassVar[bool] = True
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if model.kind == "encoder_decoder":
             raise ConfigError("head: an encoder_decoder has no layer of its own before its logits here")
 
@@ -83,7 +81,7 @@ class ClassHead(HeadScheme):
     def classes(self) -> tuple[str, ...]:
         return self.labels
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if not 1 <= len(self.labels) <= MAX_CLASSES:
             raise ConfigError(f"head: labels: expected 1 to {MAX_CLASSES}, got {len(self.labels)}")
         if any(not 0 < len(label) <= MAX_LABEL for label in self.labels):

@@ -1,7 +1,5 @@
 """What feeds the first block: the tokens of a text, or the patches of a picture."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -23,7 +21,7 @@ class InputScheme(Variant):
     is_picture: ClassVar[bool] = False
     """Whether it is a picture, and no text."""
 
-    def n_ids(self, model: ModelConfig) -> int:
+    def n_ids(self, model: "ModelConfig") -> int:
         """Ids of a run lie below this."""
         return model.n_vocab
 
@@ -37,7 +35,7 @@ class Tokens(InputScheme):
     sum; the head of masks comes back to E numbers, and reads the same table (Lan et al. 2020, section 3.1). 0 is D, and
     no such matrix."""
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if not 0 <= self.width <= LIMITS["d_model"]:
             raise ConfigError(f"inputs: width: expected a whole number from 0 to {LIMITS['d_model']}, got {self.width}")
         if self.width and (model.kind != "encoder" or isinstance(model.head, LanguageHead) or model.scale_embedding):
@@ -66,7 +64,7 @@ class Patches(InputScheme):
     """Whether [CLS] stands before them; where a decoder reads them, it may be left out."""
     is_picture: ClassVar[bool] = True
 
-    def n_ids(self, model: ModelConfig) -> int:
+    def n_ids(self, model: "ModelConfig") -> int:
         """Of [CLS], whose id is 0, and the patches."""
         return self.n_patches + 1
 
@@ -89,7 +87,7 @@ class Patches(InputScheme):
         """U, how many numbers a patch is: pixels times channels."""
         return self.channels * self.patch**2
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         for name in ("height", "width", "patch"):
             if not 1 <= (size := getattr(self, name)) <= MAX_PICTURE_SIDE:
                 raise ConfigError(f"inputs: {name}: expected a whole number from 1 to {MAX_PICTURE_SIDE}, got {size}")

@@ -1,7 +1,5 @@
 """The token mixers: what carries from one position to another in a block."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,7 +26,7 @@ class Attending(Variant):
     keys_of: int | None = None
     """An earlier layer, whose keys and values are read here, where none are made (Brandon et al. 2024)."""
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if self != Attending() and model.kind == "encoder_decoder":
             raise ConfigError("mixers: attention that differs by layer is of models of one stack")
         for name in ("d_head", "n_kv_heads"):
@@ -39,7 +37,7 @@ class Attending(Variant):
         if self.keys_of is not None:
             self._check_source(model, model.mixers.index(self))
 
-    def _check_source(self, model: ModelConfig, layer: int) -> None:
+    def _check_source(self, model: "ModelConfig", layer: int) -> None:
         """The layer whose keys are read stands before, makes its own, and has heads and positions like this one's."""
         if self.keys_of is None or not 0 <= self.keys_of < layer:
             raise ConfigError(f"mixers: keys_of: expected a layer before {layer}, got {self.keys_of}")
@@ -64,7 +62,7 @@ class DeltaNet(Variant):
     d_value: int = 8
     kernel: int = 4
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         for name in ("n_keys", "n_values", "d_key", "d_value", "kernel"):
             if not 1 <= getattr(self, name) <= LIMITS["d_model"]:
                 raise ConfigError(f"mixers: {name}: expected a whole number from 1 to {LIMITS['d_model']}")
@@ -88,7 +86,7 @@ class Latent(Variant):
     d_rotated: int = 4
     d_value: int = 8
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         for name in ("rank", "query_rank", "d_rotated", "d_value"):
             if not (name != "query_rank") <= getattr(self, name) <= LIMITS["d_model"]:
                 raise ConfigError(f"mixers: {name}: expected a whole number up to {LIMITS['d_model']}")
@@ -112,7 +110,7 @@ class ShortConv(Variant):
     bias: bool = False
     """Of its matrices, and of the convolution."""
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if not 1 <= self.kernel <= LIMITS["d_model"]:
             raise ConfigError(f"mixers: kernel: expected a whole number from 1 to {LIMITS['d_model']}")
         if model.kind != "decoder":

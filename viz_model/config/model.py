@@ -1,7 +1,5 @@
 """One Transformer, complete: its sizes, its flags, and the choice made at each place where Transformers differ."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools
@@ -34,7 +32,7 @@ _SIDES: dict[Kind, tuple[Side, ...]] = {
 }
 
 # Sizes of which 0 means the usual: what it then becomes.
-DEFAULTED: dict[str, Callable[[ModelConfig], int]] = {
+DEFAULTED: "dict[str, Callable[[ModelConfig], int]]" = {
     "n_encoder_layers": lambda config: config.n_layers,
     "n_kv_heads": lambda config: config.n_heads,
     "d_head": lambda config: config.d_model // config.n_heads,
@@ -274,7 +272,7 @@ class ModelConfig:
         """Under which layer's number the weights stand that a layer runs with: its own, unless all share those of 0."""
         return 0 if self.shared_blocks else layer
 
-    def of_layer(self, side: Side, layer: int) -> ModelConfig:
+    def of_layer(self, side: Side, layer: int) -> "ModelConfig":
         """The same with the sizes of a layer, where it has its own: K, G and F."""
         _, _, ffn, _, mixer = self.layer(side, layer)
         own = {name: getattr(mixer, name, 0) or getattr(self, name) for name in ("d_head", "n_kv_heads")}
@@ -409,7 +407,7 @@ class ModelConfig:
         return {field.name: fields.plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> ModelConfig:
+    def from_dict(cls, plain: dict[str, Any]) -> "ModelConfig":
         """The inverse of :meth:`to_dict`.
 
         Raises:

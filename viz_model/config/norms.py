@@ -1,7 +1,5 @@
 """The norms: layer norm, root mean square, and none."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,7 +19,7 @@ class NormScheme(Variant):
 class _WithEps(NormScheme):
     """A norm that divides by a root, which ε keeps from being 0."""
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if not 0 < self.eps < 1:
             raise ConfigError(f"norm: eps must lie between 0 and 1, got {self.eps!r}")
 

@@ -1,7 +1,5 @@
 """The position schemes: how a model knows the order of its tokens."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from dataclasses import dataclass
@@ -48,7 +46,7 @@ class Sinusoidal(PositionScheme):
     acts_on: ClassVar[ActsOn] = "embedding"
     label: ClassVar[str] = "sinusoidal positions"
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         _check_base(self.base)
         if model.d_model % 2:
             raise ConfigError(f"d_model: sine and cosine come in pairs, {model.d_model} is odd")
@@ -139,7 +137,7 @@ class Rope(PositionScheme):
         """How many values the pairs and the exponents run over."""
         return self.rotated(d_head) if self.over == "part" else d_head
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         _check_base(self.base)
         if not 0 < self.fraction <= 1:
             raise ConfigError(f"position: fraction must lie between 0 and 1, got {self.fraction!r}")
@@ -182,7 +180,7 @@ class T5Bias(PositionScheme):
     def of_layer(self, layer: int) -> Self:
         return dataclasses.replace(self, layer=layer) if self.each else self
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         n, reach = self.buckets, self.max_distance
         if not (4 <= n <= 2**16 and n % 4 == 0 and n < reach <= 2**20):
             raise ConfigError(
@@ -205,7 +203,7 @@ class RelativeKey(PositionScheme):
     label: ClassVar[str] = "relative keys"
     with_keys: bool = False
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         if 2 * model.n_context * model.d_head > MAX_POSITION_TABLE:
             raise ConfigError(f"n_context: {model.n_context} distances of {model.d_head} are too large a table")
 

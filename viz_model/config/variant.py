@@ -1,7 +1,5 @@
 """What every choice of a config has in common, and how one that cannot be is told."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +13,7 @@ class ConfigError(ValueError):
 class Variant:
     """What every member of a union says. A member with parameters of its own checks their ranges."""
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: "ModelConfig") -> None:
         """Raises ConfigError where a parameter is out of its range, or does not fit the sizes of the model.
 
         Types are checked from the annotations.

@@ -5,8 +5,6 @@ FOLDER holds ``.txt`` files (or is one). What is found goes to FILE.npz, which
 resumes, from FILE.partial.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The statistics of one batch: a tap reads them off while the model runs, and no pattern outlives its layer."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +69,7 @@ class _Queries:
     found: Mapping[Measure, tuple[Tensor, Tensor, Tensor]]
 
     @classmethod
-    def of(cls, ids: Tensor, real: Tensor, *, is_causal: bool) -> _Queries:
+    def of(cls, ids: Tensor, real: Tensor, *, is_causal: bool) -> "_Queries":
         later = real[:, 1:]
         choosing = real & (real.sum(-1, keepdim=True) > 1)
         if is_causal:
@@ -147,7 +145,7 @@ class _Watch:
             self._fire(layer, value)
         return value
 
-    def at(self, prefix: str) -> _Watch:
+    def at(self, prefix: str) -> "_Watch":
         return _Watch(self.queries, self.texts, self.lengths, self.found, f"{self.prefix}{prefix}.")
 
     def changes(self, name: str) -> bool:

@@ -1,7 +1,5 @@
 """The same work on Ray, on all cores of this machine or on many machines: ``pip install "viz-model[ray]"``."""
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator

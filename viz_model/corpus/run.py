@@ -1,7 +1,5 @@
 """The pass over a corpus: job after job, here or on other machines, and on again after an interruption."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

@@ -1,7 +1,5 @@
 """The texts of a corpus: out of files, and into batches of about equal length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The residual stream by depth: what its places are called, lines over them, and a scale for lengths."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

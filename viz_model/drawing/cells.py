@@ -4,8 +4,6 @@ A mark carries this beside its numbers. The browser answers a click with a name 
 drawn on top of the cells, and large matrices cost no more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 

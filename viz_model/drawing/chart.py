@@ -3,8 +3,6 @@
 A scale is the same for all selections, so that what is seen at one can be compared with what is seen at another.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

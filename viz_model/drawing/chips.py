@@ -1,7 +1,5 @@
 """Tokens as they stand in a row of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from viz_model.drawing import theme

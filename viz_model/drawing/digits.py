@@ -3,8 +3,6 @@
 The browser has the same rules (``frontend/src/digits.js``); a test compares the two.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal

@@ -1,7 +1,5 @@
 """A matrix as colored cells: the commonest picture of all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

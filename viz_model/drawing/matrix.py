@@ -1,7 +1,5 @@
 """A matrix with a row and a column a token, and the row of the selected token framed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A picture that a model reads, its patches, numbers of the patches painted over it, and the classes it may be of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 

@@ -1,7 +1,5 @@
 """What a picture's arrays say of themselves in a few lines: names, shapes and counts, not the numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

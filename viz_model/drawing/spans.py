@@ -1,7 +1,5 @@
 """Which part of a long text a picture shows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Bars to the right that are cut into parts of a whole, 0 to 100%: in groups with a name each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Rows of cells over the same columns: a matrix, or strips that each have a scale of their own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple

@@ -4,8 +4,6 @@ A picture and the sentences beside it are made once for all selections. Whatever
 click looks up another entry, in the browser (``frontend/src/pick.js``) and here (:func:`pick`), by the same rules.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

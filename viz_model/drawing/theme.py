@@ -5,8 +5,6 @@ any color vision, which a test computes. A scale runs from transparent to its hu
 color on a light and on a dark page.
 """
 
-from __future__ import annotations
-
 import html
 from functools import lru_cache
 from typing import Literal

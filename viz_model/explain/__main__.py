@@ -4,8 +4,6 @@ The maps go to the model's folder, what they are worth to its card and to ``lens
 and neurons. FOLDER holds the corpora that the model was trained on (:mod:`viz_model.training`).
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -6,8 +6,6 @@ The numbers are autograd's, of one run backward. Any of them is also derived by 
 a value from the gradients of what was made of it, by the declarations of those (:mod:`viz_model.values.backward`).
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import math
@@ -116,7 +114,7 @@ class Gradients:
         return declared(self.trace.config, self.position, self.token, name)
 
     @property
-    def reader(self) -> GradientReader:
+    def reader(self) -> "GradientReader":
         """Cells of this run and of its gradients, for declarations."""
         return GradientReader(self)
 

@@ -7,8 +7,6 @@ measures anew, a head forms its query, key and value anew, and of its queries th
 goes on from what the reader then writes, and everything behind it reacts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -104,7 +102,7 @@ def _answer(found: Routes, leaving: Tensor) -> float:
     return float(sums.less(head.uncapped(leaving)[found.position].double(), found.token, found.against))
 
 
-def _written_again(frozen: Frozen, trace: Trace, reader: Node, left: Tensor) -> _Put:
+def _written_again(frozen: Frozen, trace: Trace, reader: Node, left: Tensor) -> "_Put":
     """What the reader writes when it reads ``left`` [1, T, D], as a change of the value that it writes."""
     layer, position, side = reader.part.layer, reader.position, trace.stack.side
     assert layer is not None and position is not None

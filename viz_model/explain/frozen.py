@@ -1,7 +1,5 @@
 """A run with its attention patterns, divisors and gates held: linear from what is embedded to one number."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Callable
@@ -93,10 +91,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _once(make: Callable[Concatenate[Frozen, P], T]) -> Callable[Concatenate[Frozen, P], T]:
+def _once(make: "Callable[Concatenate[Frozen, P], T]") -> "Callable[Concatenate[Frozen, P], T]":
     """A method whose values its run keeps; ``functools.cache`` would keep the run with them, for good."""
 
-    def found(self: Frozen, /, *key: P.args, **named: P.kwargs) -> T:
+    def found(self: "Frozen", /, *key: P.args, **named: P.kwargs) -> T:
         asked = make, key, *named.items()
         if asked not in self.kept:
             self.kept[asked] = make(self, *key, **named)
@@ -275,7 +273,7 @@ class Frozen:
         return w_o.double(), used.v.weight.detach()[values].double(), _bias(used.v)[values].double()
 
     @_once
-    def _neurons(self, side: Side, layer: int) -> _Neurons:
+    def _neurons(self, side: Side, layer: int) -> "_Neurons":
         trace, found, front = self.at(side), self.stream(side), self._in_front(side, layer, "ffn")
         stream = found.at_read(found.reads[layer, "ffn"])
         x = (front.forward(stream) + (0 if front.shift is None else front.shift.double())).float()

@@ -9,8 +9,6 @@ by one, those that carry most first; and what a source's listed routes leave of 
 the terms add up whatever was listed.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections import defaultdict

@@ -11,8 +11,6 @@ rest: from each writer's part of the key its mean over the keys that the query s
 adds up to is one number, ``shared``.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -177,13 +175,13 @@ class _Projection(NamedTuple):
     head: int
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, attention: At, head: int) -> _Projection:
+    def of(cls, trace: Trace, layer: int, attention: At, head: int) -> "_Projection":
         block = trace.stack.block(layer)
         used = block.attn if block.cross is None or attention == "attn" else block.cross
         return cls(trace, layer, attention, used, head)
 
     @property
-    def of_keys(self) -> _Projection:
+    def of_keys(self) -> "_Projection":
         """The same where the keys are made: another layer may make them."""
         if self.attention == "cross" or self.used.kind.keys_of is None:
             return self

@@ -5,8 +5,6 @@ attribution": Elhage et al. 2021, A Mathematical Framework for Transformer Circu
 were made by all parts together, so a share says what a part adds, not what would happen without it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NamedTuple
 
@@ -37,7 +35,7 @@ class Attribution(NamedTuple):
     total: Any
     directions: tuple[Tensor, ...]
 
-    def at(self, place: int) -> Attribution:
+    def at(self, place: int) -> "Attribution":
         """That of one of several positions."""
         seen = tuple(direction[place] for direction in self.directions)
         return self._replace(values=self.values[place], total=float(self.total[place]), directions=seen)

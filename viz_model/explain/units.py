@@ -1,7 +1,5 @@
 """What one head or one neuron is for: what it does on a run and over a sample of texts, and what is lost without it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ What changes from beat to beat is a table over "beat", as what differs by token 
 from token to token. Beats count from 1: entry 0 is how a chapter finds its picture, which beat 1 then changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """A visitor's interventions in words."""
 
-from __future__ import annotations
-
 from viz_model.runs import edits
 from viz_model.runs.edits import Edit
 from viz_model.texts import Texts

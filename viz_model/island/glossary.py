@@ -4,8 +4,6 @@
 island makes of it what ``frontend/src/terms.js`` finds, and Streamlit's own Markdown a link, which it finds too.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """How much of a run the tables of a page hold: all of it, or of a long run what is around the selection."""
 
-from __future__ import annotations
-
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
 

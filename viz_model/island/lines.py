@@ -1,7 +1,5 @@
 """Two columns of tokens joined by lines as thick as attention weights: who reads whom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

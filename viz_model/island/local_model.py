@@ -3,8 +3,6 @@
 That module has the parts of the bundled decoders. A model with any other part is not put into a file.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 It is of every layer, head and token: where only these change it stays the same to the byte, and nothing is sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -126,10 +124,10 @@ class Writer:
     ) -> None:
         self._look, self._arrays, self._opened, self._menu, self._usual = look, arrays, opened, menu, usual
 
-    def items(self, items: Iterable[Item | Row | Section], other: Writer | None = None) -> list[dict[str, Any]]:
+    def items(self, items: Iterable[Item | Row | Section], other: "Writer | None" = None) -> list[dict[str, Any]]:
         return [made for item in items for made in self._item(item, other)]
 
-    def _item(self, item: Item | Row | Section, other: Writer | None) -> Iterable[dict[str, Any]]:
+    def _item(self, item: Item | Row | Section, other: "Writer | None") -> Iterable[dict[str, Any]]:
         match item:
             case Row() if other is not None:  # of half the width, whose columns stand below each other
                 for column in item.columns:
@@ -155,7 +153,7 @@ class Writer:
                 raise
             return None
 
-    def _section(self, section: Section, other: Writer | None) -> Iterable[dict[str, Any]]:
+    def _section(self, section: Section, other: "Writer | None") -> Iterable[dict[str, Any]]:
         writers = [writer for writer in (self, other) if writer is not None and is_there(section, writer._look)]
         if not writers:
             return

@@ -6,8 +6,6 @@ answer that there is, a part of the page at a time: a part is asked again only f
 written once. ``frontend/src/pages.js`` puts the page together in the browser, in the place of the server.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,7 +157,7 @@ class _Pool:
 
 
 def _page(
-    topic: Topic, page: Page, look: Look, known: _Known, opening: Opening, arrays: Arrays, is_whole: bool
+    topic: Topic, page: Page, look: Look, known: "_Known", opening: Opening, arrays: Arrays, is_whole: bool
 ) -> dict[str, Any]:
     """The header of a page, with all cases of its parts."""
     held, choices = _held(look, is_whole), known.choices

@@ -5,8 +5,6 @@ its color there and lights up; ``[queries](#term-query)`` are words that mean an
 place is text and never HTML.
 """
 
-from __future__ import annotations
-
 import functools
 import keyword
 import re

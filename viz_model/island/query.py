@@ -4,8 +4,6 @@ Of self-attention, part "attn", or of what a decoder reads of its source, part "
 those that are read.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Questions at the end of a page that this run answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tokens of a run in a row, as the browser draws them above a page."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from typing import Any

@@ -1,7 +1,5 @@
 """Items that say one text of the topic."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 

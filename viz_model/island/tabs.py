@@ -1,7 +1,5 @@
 """The four tabs of a page, in which it is worked out, and what can be tried on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

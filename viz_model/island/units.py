@@ -1,7 +1,5 @@
 """The way to the page of a head or a neuron, from wherever one is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Of self-attention, part "attn", or of what a decoder reads of its source, part "cross".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

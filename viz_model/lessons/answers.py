@@ -1,7 +1,5 @@
 """What a reader answered: how an answer is read, whether it is right, and how a step came out."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
@@ -51,13 +49,13 @@ class Progress:
     def of(self, step: int) -> Given:
         return self.given[step] if step < len(self.given) else Given()
 
-    def with_given(self, given: Given) -> Progress:
+    def with_given(self, given: Given) -> "Progress":
         """With another answer to the step that is shown."""
         every = [self.of(n) for n in range(max(len(self.given), self.step + 1))]
         every[self.step] = given
         return replace(self, given=tuple(every))
 
-    def at(self, step: int) -> Progress:
+    def at(self, step: int) -> "Progress":
         return replace(self, step=step)
 
     def query(self) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """The keys of a lesson: for each step the run that it shows, and the answer to its question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +20,7 @@ class Asked(NamedTuple):
     edits: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Asked:
+    def of(cls, query: Mapping[str, str]) -> "Asked":
         """Of a view's query, which names model and text."""
         return cls(query["model"], query["text"], query.get("target"), query.get("to"), query.get("edits", ""))
 

@@ -1,7 +1,5 @@
 """A lesson as it was read from its file; and what its texts may name, sizes of the model that is shown."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

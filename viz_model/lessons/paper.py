@@ -1,7 +1,5 @@
 """A lesson on paper: worksheet and answer key as one HTML file each, with pictures drawn as lines, to be printed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Pictures of a question: the matrix whose cell is asked for, and the options with the numbers that decide."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The kinds of question there are, and how the answer to each is computed from a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, assert_never, get_args

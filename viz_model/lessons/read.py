@@ -1,7 +1,5 @@
 """Reading a lesson's file: whatever is wrong with it is refused, with the line and the reason."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Numbers of a run that a lesson asks for: a site, places in it, and what is taken of the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args

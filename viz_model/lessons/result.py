@@ -4,8 +4,6 @@ The checksum shows that a file is as it was written. It is made with a secret wh
 (``VIZ_MODEL_LESSON_SECRET``); without, anybody who reads this file can make one.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import hmac

@@ -6,8 +6,6 @@ Codes are short, so that they can be read off a board; who opens a room gets a k
 it or closes it.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import threading
@@ -72,7 +70,7 @@ class Seat(NamedTuple):
     token: str
 
     @classmethod
-    def read(cls, written: str) -> Seat:
+    def read(cls, written: str) -> "Seat":
         code, _, token = written.partition(".")
         return cls(code, token)
 

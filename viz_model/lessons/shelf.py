@@ -1,7 +1,5 @@
 """The lessons that are on offer: those that come with the package, and a teacher's own folder."""
 
-from __future__ import annotations
-
 import codecs
 import os
 from pathlib import Path

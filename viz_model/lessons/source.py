@@ -1,7 +1,5 @@
 """Where in a TOML file something stands: the lines that a message names."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any, TypeAlias

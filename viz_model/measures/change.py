@@ -1,7 +1,5 @@
 """A run once more with something in it changed, what became of it, and where on the way two runs part."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol

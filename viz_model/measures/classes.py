@@ -1,7 +1,5 @@
 """What a model says of a picture or a text: a number for each class, and where one of them comes from."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

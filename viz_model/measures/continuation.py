@@ -1,7 +1,5 @@
 """The tokens drawn after a text, which are kept while a visitor draws more of them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ An encoder sees the token it is asked about, so a fair question covers that toke
 al. 2019, section 3.1; scored this way by Salazar et al. 2020, "pseudo-log-likelihood").
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The projection of patches as filters: each number of a patch's vector is the patch times one of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where an attention head's weight goes, read off its pattern, and which heads share keys and values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ computed once and kept (Shazeer 2019, section 2.4). Those of a source, which cro
 are made at the first step and stay as they are.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias

@@ -4,8 +4,6 @@ The stream after a block goes straight to the model's own end: its final norm, t
 behind the last block is that end: every depth is read through it, with its γ and β, in place of its own norm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Masks to try on a model: those that Transformers use, and one drawn by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 

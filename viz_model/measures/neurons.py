@@ -1,7 +1,5 @@
 """The hidden neurons of a feed-forward layer: which are strongest, what their gates let through, what they write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """A token's way through a block, step by step, and the norms on it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The positions of a picture: [CLS], where the model has it, then patches row after row, with names and pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import viz_model as vm

@@ -1,7 +1,5 @@
 """Which head tells most on a text: where to look when nobody has chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

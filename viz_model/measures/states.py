@@ -1,8 +1,6 @@
 """What is read of each token where no weights say it: of a state, which is a sum of what tokens wrote less what was
 erased, and of a convolution."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn

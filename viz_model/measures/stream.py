@@ -1,7 +1,5 @@
 """The residual stream by depth: where it is measured, how long its vectors are, how alike tokens; layers to show."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.measures.passage import SubLayer, put_together, resid_of, sublayers

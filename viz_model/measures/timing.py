@@ -1,7 +1,5 @@
 """How long something takes on this machine: the median of a few runs."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

@@ -1,7 +1,5 @@
 """How a model was trained, from the log beside its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Which token a visitor means who types one."""
 
-from __future__ import annotations
-
 from viz_model.runs.trace import Trace
 from viz_model.tokenizers.text import TextError
 

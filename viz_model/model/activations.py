@@ -1,7 +1,5 @@
 """What a hidden number becomes: activations as the model computes them, and in their elementary steps."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable
@@ -60,10 +58,10 @@ class Activated(Expression):
         # Rounding is relative to what enters: an activation may leave next to nothing of it.
         return Sized(value, torch.maximum(value.abs(), x.size))
 
-    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+    def work(self, cell: "Working", symbol: str | None = None) -> "Operand":
         return self.steps.work(cell, symbol)
 
-    def code(self, python: Code) -> str:
+    def code(self, python: "Code") -> str:
         return self.steps.code(python)
 
 

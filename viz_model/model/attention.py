@@ -7,8 +7,6 @@ q   1  2  3  4             1  2  3  4             1  2  3  4
 k,v 1  2  3  4              1     2                    1
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import dataclass, field
@@ -55,7 +53,7 @@ class BlockCache:
         self.cross = LayerCache()
         self.ffn: dict[str, Tensor] = {}
 
-    def copy(self) -> BlockCache:
+    def copy(self) -> "BlockCache":
         """The same tensors in a cache that can be extended by itself."""
         found = BlockCache()
         found.attn, found.cross, found.ffn = copy.copy(self.attn), copy.copy(self.cross), dict(self.ffn)

@@ -1,7 +1,5 @@
 """Attention as it is declared: the values of :mod:`viz_model.model.attention`, with expressions in place of tensors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial

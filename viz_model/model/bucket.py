@@ -1,7 +1,5 @@
 """T5's buckets: distances that share one bias (Raffel et al. 2020, section 2.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,7 +45,7 @@ class Bucket(Expression):
     def evaluate(self, point: Point) -> Sized:
         return exact(self.of(self.distance.evaluate(point).value.long()))
 
-    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+    def work(self, cell: "Working", symbol: str | None = None) -> "Operand":
         away = self.distance.work(cell)
         bucket = int(self.of(torch.tensor(int(away.value))))
         # Beyond the largest distance nothing new begins: the outermost buckets have no end.
@@ -67,7 +65,7 @@ class Bucket(Expression):
             open=self.scheme.max_distance in (-least, most),
         )
 
-    def code(self, python: Code) -> str:
+    def code(self, python: "Code") -> str:
         n, first, back = self.scheme.buckets, "", "(-distance).clamp(min=0)"
         if self.two_way:
             n, first, back = n // 2, f"(distance > 0) * {n // 2} + ", "distance.abs()"

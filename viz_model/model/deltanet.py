@@ -4,8 +4,6 @@ S  ──── · α ────┬──────────── + ─�
                 └ read at k ─ β(v − ·) ─┘        S' is read at q
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

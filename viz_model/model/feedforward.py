@@ -1,7 +1,5 @@
 """The feed-forward layer: a small network, by itself at every position unless it is one of :class:`TokenMixing`."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """From the last vectors to what a model says: a number for every token, for every class, or nothing."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, assert_never

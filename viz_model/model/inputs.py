@@ -3,8 +3,6 @@
 Either way positions are added, and kinds of token, and the last value is ``embed.out`` [T, D].
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, assert_never

@@ -1,7 +1,5 @@
 """Latent attention: what is kept of a position is one narrow vector, of which each head makes its key and its value."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -4,8 +4,6 @@ As in Gemma 3n and Gemma 4 ("per-layer embeddings"): all of a token's P numbers 
 and mixed with a projection of its first embedding; they cost memory, and next to no products.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

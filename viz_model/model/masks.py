@@ -4,8 +4,6 @@ With more keys than queries the queries are the last positions, as in cached dec
 to the scores a mask becomes 0 and −∞ (:func:`viz_model.model.ops.additive`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """The other positions of a text, for a layer that is no attention and reads them all the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Normalization of each position's vector, on its own, whatever the other positions hold."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, assert_never
 

@@ -8,8 +8,6 @@ Axes (a leading batch axis is allowed everywhere): T positions (Tq queries, Tk k
 width, H heads, G key–value heads, K head width.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -3,8 +3,6 @@
 Whatever PyTorch is asked to do with one, it does with the numbers, in single precision, which are then forgotten.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -28,7 +26,7 @@ class Packed(Tensor):
     _widen: Widen
 
     @staticmethod
-    def __new__(cls, rows: np.ndarray, width: int, widen: Widen) -> Packed:
+    def __new__(cls, rows: np.ndarray, width: int, widen: Widen) -> "Packed":
         made: Packed = Tensor._make_wrapper_subclass(cls, (len(rows), width), dtype=torch.float32)
         made._bytes, made._widen = rows, widen
         return made
@@ -47,12 +45,12 @@ class Packed(Tensor):
         step = max(1, MOST_DENSE // self.shape[1])
         return (self.dense(slice(n, n + step)) for n in range(0, len(self), step))
 
-    def cut(self, sizes: Sequence[int]) -> list[Packed]:
+    def cut(self, sizes: Sequence[int]) -> "list[Packed]":
         """It in pieces of so many rows."""
         ends = np.cumsum(sizes)[:-1]
         return [Packed(rows, self.shape[1], self._widen) for rows in np.split(self._bytes, ends)]
 
-    def alias(self) -> Packed:
+    def alias(self) -> "Packed":
         """The same under another name."""
         return Packed(self._bytes, self.shape[1], self._widen)
 

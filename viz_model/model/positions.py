@@ -4,8 +4,6 @@ A scheme may act in three places: add a vector to the embedding, rotate queries 
 number to the scores. Each does nothing unless a scheme says otherwise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, assert_never
@@ -142,7 +140,7 @@ class Sinusoidal(Position):
         )  # fmt: skip
 
 
-def _waves(code: Code, position: config.Sinusoidal, half: int, t: Index) -> str:
+def _waves(code: "Code", position: config.Sinusoidal, half: int, t: Index) -> str:
     code.lines += [
         f"t = torch.arange({code.length(t)}, dtype=torch.float64)[:, None]",
         f"angle = t / {position.base} ** (torch.arange({half}) / {half})  # [T, D/2]",
@@ -234,7 +232,7 @@ def rotary_frequencies(position: config.Rope, d_head: int) -> Tensor:
     return ops.rotary_frequencies(position.span(d_head), position.base)[: position.rotated(d_head) // 2]
 
 
-def _turned(code: Code, position: config.Rope, n: int, span: int, at: Scope, x: Value, t: Index) -> str:
+def _turned(code: "Code", position: config.Rope, n: int, span: int, at: Scope, x: Value, t: Index) -> str:
     shape, axis = (f"({span // 2}, 2)", "-1") if position.pairing == "interleaved" else (f"(2, {span // 2})", "-2")
     theta, stretch = f"{float(position.base)} ** -(torch.arange(0, {n}, 2, dtype=torch.float64) / {span})", ""
     if position.scaling is not None:

@@ -1,7 +1,5 @@
 """RoPE for texts longer than those of training: the frequencies are lowered."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -5,8 +5,6 @@ x ──┬─ W^V ──┐
     └─ W^C ──────────────────────┘
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

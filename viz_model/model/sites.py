@@ -8,8 +8,6 @@ Axes: T positions (Tq of queries, Tk of keys), D model width, H heads, G key–v
 width, F hidden width of the feed-forward layer, V vocabulary, 1 a single value a position.
 """
 
-from __future__ import annotations
-
 import difflib
 import functools
 from collections.abc import Mapping

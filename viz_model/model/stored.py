@@ -6,8 +6,6 @@ for and forgotten when there are too many of them; what it runs as a whole (the 
 runs for it. So nothing that reads a model or a run has to know in which type it was computed.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import threading
@@ -201,7 +199,7 @@ class _Link:
     def __init__(self, module: Any) -> None:
         self.module = module
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Link:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Link":
         return _Link(None)
 
 

@@ -7,8 +7,6 @@ Forward functions take a ``tap`` and pass every value worth naming through it,
 Traced code never works in place: what a recorder keeps are aliases, not copies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -21,7 +19,7 @@ class Tap(Protocol):
 
     def __call__(self, name: str, value: Tensor) -> Tensor: ...
 
-    def at(self, prefix: str) -> Tap:
+    def at(self, prefix: str) -> "Tap":
         """The same tap with ``prefix.`` before every name."""
         ...
 
@@ -43,7 +41,7 @@ class _NoTap:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return value
 
-    def at(self, prefix: str) -> _NoTap:
+    def at(self, prefix: str) -> "_NoTap":
         return self
 
     def changes(self, name: str) -> bool:
@@ -63,7 +61,7 @@ class Scoped:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return self.tap(f"{self.prefix}.{name}", value)
 
-    def at(self, prefix: str) -> Scoped:
+    def at(self, prefix: str) -> "Scoped":
         return Scoped(self.tap, f"{self.prefix}.{prefix}")
 
     def changes(self, name: str) -> bool:

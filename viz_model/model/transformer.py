@@ -1,7 +1,5 @@
 """The Transformer, put together from its parts. Assembly only: the arithmetic is in the parts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import cast

@@ -1,7 +1,5 @@
 """What a figure is asked of, checked: which stack, layer, head, token and language there are."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

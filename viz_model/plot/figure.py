@@ -1,7 +1,5 @@
 """A figure: a picture of the app without the app, which shows itself in a notebook and is saved to a file."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
@@ -195,7 +193,7 @@ class Figure:
         made = others.plotly(self.scene, self.theme) if self._plotly is None else go.Figure(self._plotly)
         return made.update_layout(template=TEMPLATES[self.theme])
 
-    def to_matplotlib(self, ax: Axes | None = None) -> Axes:
+    def to_matplotlib(self, ax: "Axes | None" = None) -> "Axes":
         """The same numbers on axes of Matplotlib, its own where none are given: its first cells, else bars or lines.
 
         Raises:

@@ -1,7 +1,5 @@
 """A picture fitted to its place: nothing marked, square cells, another height, letters for its panels."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace

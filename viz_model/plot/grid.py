@@ -1,7 +1,5 @@
 """Several figures as one, in columns, lettered."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

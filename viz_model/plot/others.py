@@ -1,7 +1,5 @@
 """A picture for other libraries: its numbers as a data frame, and drawn anew by Plotly and Matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

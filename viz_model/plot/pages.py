@@ -1,7 +1,5 @@
 """A page of the app as one HTML file: everything on it answers, without the app, a server or a network."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

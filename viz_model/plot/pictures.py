@@ -1,7 +1,5 @@
 """The functions of :mod:`viz_model.plot`: each asks a topic for its picture and its labels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack

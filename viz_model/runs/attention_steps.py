@@ -1,7 +1,5 @@
 """The T×T steps of one attention layer, which no run keeps: rebuilt from its queries and keys when somebody looks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

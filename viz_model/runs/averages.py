@@ -1,7 +1,5 @@
 """What a value is on average over many texts: what a part is set to where nothing of one text shall be left in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 POSITIONS = ("T", "Tq", "Tk")
 
 
-def mean(lm: LanguageModel, texts: Iterable[str | Sequence[int]], name: str) -> Tensor:
+def mean(lm: "LanguageModel", texts: Iterable[str | Sequence[int]], name: str) -> Tensor:
     """The mean of a value over all positions of many texts, with one position: of ``blocks.0.attn.z``, [H, 1, K].
 
     A head is ablated to it, as Wang et al. 2022 (section 2.2) do, by an edit:

@@ -9,8 +9,6 @@ as the run had them, and the arithmetic between is redone in double precision, b
 declaration. So it is checked against the trace at every station, and no error hides behind another.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Values of a run that nobody recorded: what the head makes of the vectors that leave, and what declarations say."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,7 +18,7 @@ TOGETHER, MOST_LOOKED = 16, 2
 """Rows of logits that are made together, in hardly more time than one; and of how many such blocks a run keeps them."""
 
 
-def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
+def said(trace: "Trace", full: str, rows: slice) -> Tensor | None:
     """What the head makes of the vectors that leave the model; None for any other value."""
     head = trace.model.head
     match full:
@@ -40,7 +38,7 @@ def said(trace: Trace, full: str, rows: slice) -> Tensor | None:
     return None
 
 
-def _logits(trace: Trace, rows: slice) -> Tensor:
+def _logits(trace: "Trace", rows: slice) -> Tensor:
     """Whoever asks for one row asks for it again, and for others: a row takes the largest matrix of the model."""
     if rows.stop is None or rows.stop - rows.start > 1:
         return trace.model.head(_leaving(trace)[None, rows])[0]
@@ -54,12 +52,12 @@ def _logits(trace: Trace, rows: slice) -> Tensor:
     return found[rows.start - first :][:1]
 
 
-def _leaving(trace: Trace) -> Tensor:
+def _leaving(trace: "Trace") -> Tensor:
     """The vectors [T, D] that leave the model."""
     return trace.values[sites.leaving(trace.config, trace.config.sides[-1])]
 
 
-def evaluated(trace: Trace, site: Site, head: int | None, rows: slice) -> Tensor:
+def evaluated(trace: "Trace", site: Site, head: int | None, rows: slice) -> Tensor:
     """A derived value by its declaration."""
     where: dict[Index, Tensor] = {}
     for n, index in enumerate(reversed(site.index)):

@@ -1,7 +1,5 @@
 """From logits to text: what temperature, top-k and top-p keep, and the loop that draws tokens."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -138,10 +136,10 @@ class Generation:
     text: str
     steps: tuple[Step, ...]
     stopped: Literal["length", "end_of_text"]
-    run: Callable[[], Trace] | None = field(default=None, compare=False)
+    run: "Callable[[], Trace] | None" = field(default=None, compare=False)
 
     @functools.cached_property
-    def trace(self) -> Trace:
+    def trace(self) -> "Trace":
         """The run of what was read and what was drawn, as far as the context holds its end.
 
         Raises:

@@ -1,7 +1,5 @@
 """A run made again with its graph: what autograd needs, with the numbers of the run that is asked about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from viz_model.runs.trace import Trace
 
 
-def needs_weights(trace: Trace, name: str) -> None:
+def needs_weights(trace: "Trace", name: str) -> None:
     """Raises ValueError for a run that was observed, of whose model no weights are known."""
     if trace.config.observed:
         raise ValueError(f"{name}: this run was observed, not recomputed: the weights of its model are not known here")
@@ -32,7 +30,7 @@ class Kept:
         begins: whether the graph begins at the values that depend on no weight with a gradient.
     """
 
-    def __init__(self, trace: Trace, *, begins: bool = False) -> None:
+    def __init__(self, trace: "Trace", *, begins: bool = False) -> None:
         self.trace, self.begins, self.values = trace, begins, dict[str, Tensor]()
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
@@ -53,7 +51,7 @@ class Kept:
         return True
 
 
-def run_again(model: Transformer, trace: Trace, tap: Tap = NO_TAP) -> Tensor:
+def run_again(model: Transformer, trace: "Trace", tap: Tap = NO_TAP) -> Tensor:
     """The vectors that leave the model, [1, T, D]."""
     pixels, segments = trace.picture, trace.segments
     return model.vectors(
@@ -69,7 +67,7 @@ def run_again(model: Transformer, trace: Trace, tap: Tap = NO_TAP) -> Tensor:
 class Graph(Mapping[str, Tensor]):
     """The values of a run as autograd has them: all that are recorded, attention's patterns, and what the head says."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: "Trace") -> None:
         needs_weights(trace, "grad")
         self._trace, kept = trace, Kept(trace, begins=True)
         leaving = run_again(trace.model, trace, kept)
@@ -104,7 +102,7 @@ class Graph(Mapping[str, Tensor]):
         return len(self.whole)
 
 
-def grad(trace: Trace, of: Callable[[Mapping[str, Tensor]], Tensor], names: Sequence[str]) -> dict[str, Tensor]:
+def grad(trace: "Trace", of: Callable[[Mapping[str, Tensor]], Tensor], names: Sequence[str]) -> dict[str, Tensor]:
     """The gradient of a number by values of a run; what is taken and raised is as of :meth:`Trace.grad`."""
     with torch.inference_mode(False), torch.enable_grad():
         graph = Graph(trace)

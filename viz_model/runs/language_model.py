@@ -1,7 +1,5 @@
 """A model together with its tokenizer: text or picture in, Trace or text out."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How open a prediction is, and how far two lie apart, in bits; what takes attention and gives little."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ for what it has not. They start from named values and weights, and end by compar
 with the run: each comparison prints True.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Nothing is computed again here but probabilities from logits. What was not handed over cannot be read, and says why.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Models of ``transformers`` that are not recomputed here: each of their runs is what the model itself reports."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """A run as declarations read it: cells of its values, entries of its weights, rows and never whole tables."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 class RunReader:
     """The :class:`viz_model.values.point.Reader` of a trace. Names are full names."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: "Trace") -> None:
         self._trace = trace
 
     def length(self, stack: str) -> int:

@@ -6,8 +6,6 @@ forward pass, so that what is read here is what the run had (cf. Chen et al. 201
 Nets with Sublinear Memory Cost", which does the same between forward and backward pass).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Running a model once so that every value can be read: what :meth:`viz_model.LanguageModel.trace` calls."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

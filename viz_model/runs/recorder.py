@@ -1,7 +1,5 @@
 """The recorder: a tap that keeps every value that the forward pass names, and makes the changes of interventions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 

@@ -6,8 +6,6 @@ never forms them: they are rebuilt from the queries and keys when somebody looks
 of :mod:`viz_model.model.ops`. Nor are the logits, T×V, of which one row is looked at.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -83,7 +81,7 @@ class Trace:
     def config(self) -> ModelConfig:
         return self.model.config
 
-    def at(self, side: Side) -> Trace:
+    def at(self, side: Side) -> "Trace":
         """This run, seen from one of its stacks.
 
         Raises:
@@ -93,7 +91,7 @@ class Trace:
         return dataclasses.replace(self, side=side)
 
     @property
-    def whole(self) -> Trace:
+    def whole(self) -> "Trace":
         """This run, seen from nowhere in particular: names are full names."""
         return self if self.side is None else dataclasses.replace(self, side=None)
 

@@ -1,7 +1,5 @@
 """Tokens joined into words: what a picture of attention between words is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +28,7 @@ class Words(NamedTuple):
     value: Tensor
 
 
-def words(trace: Trace, name: str, by: Sequence[str] | Sequence[tuple[int, int]] | None = None) -> Words:
+def words(trace: "Trace", name: str, by: Sequence[str] | Sequence[tuple[int, int]] | None = None) -> Words:
     """A site with the tokens of each word joined.
 
     Of attention, what a word's tokens receive is summed, and what they give is averaged: rows sum to 1 as before.
@@ -70,7 +68,7 @@ def spelled(tokens: Sequence[Token]) -> str:
     return b"".join(token.bytes or token.text.encode() for token in tokens).decode("utf-8", "replace").strip() or "·"
 
 
-def spans_of(trace: Trace, by: Sequence[str] | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
+def spans_of(trace: "Trace", by: Sequence[str] | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
     tokens, controls = trace.tokens, trace.own_tokenizer.controls
     if by is None:
         starts = [n for n, token in enumerate(tokens) if n == 0 or _begins(tokens, n, controls)]

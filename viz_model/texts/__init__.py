@@ -12,8 +12,6 @@ Two groups have no English file, because their English stands in the code: ``err
 keys, ``{name}`` where a value stands, and ``sites.toml`` the names or labels of a run's values.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib
@@ -59,7 +57,7 @@ class Language:
     one: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path) -> Language:
+    def read(cls, folder: Path) -> "Language":
         """Raises TypeError: the file says something else than the attributes above."""
         return cls(folder, **tomllib.loads((folder / "language.toml").read_text(encoding="utf-8")))
 
@@ -88,7 +86,7 @@ class Texts:
         self._kinds = ("pictures",) * pictures + ("any_picture",) * (pictures and not digits) + ("strips",) * strips
 
     @classmethod
-    def of(cls, language: str, config: ModelConfig) -> Texts:
+    def of(cls, language: str, config: "ModelConfig") -> "Texts":
         """In the words for a model."""
         return cls(language, config.is_vision_encoder, config.reads_digits, config.transcribes)
 
@@ -138,7 +136,7 @@ class Texts:
                 return translated.format(**{name: self._translated(each) for name, each in match.groupdict().items()})
         return message
 
-    def site_label(self, site: Site) -> str:
+    def site_label(self, site: "Site") -> str:
         """The label of a row of the registry, in English where nobody has translated it, such as a value that is new.
 
         Translated is the value of that name, or the label wherever a variant says it of one of its own.

@@ -1,7 +1,5 @@
 """What stands in a Markdown text without being markup: words that a visitor typed, cells of a table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """How a conversation is written for a model: its template in Jinja, run where it reaches nothing of this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tokens as a notebook shows them: chips, with their ids below."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
@@ -17,7 +15,7 @@ _CHIP = (
 _ID = "display:block;font-size:75%;opacity:.65"
 
 
-def html(tokens: Iterable[Token]) -> str:
+def html(tokens: "Iterable[Token]") -> str:
     """The tokens in a row. Labels are escaped: they are whatever somebody typed."""
     chips = (
         f'<span style="{_CHIP}">{escape(token.label)}<span style="{_ID}">{token.id}</span></span>' for token in tokens

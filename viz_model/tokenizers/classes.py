@@ -4,8 +4,6 @@
 the vocabulary from ``tokenizer.json``, and build normalizer, pre-tokenizer and control tokens anew from the settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What a ``tokenizer.json`` describes, parsed by the library ``tokenizers``, whose format it is."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

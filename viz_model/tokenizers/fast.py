@@ -1,7 +1,5 @@
 """Tokenizers that the library ``tokenizers`` runs, and which of them tiktoken can run as well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path

@@ -3,8 +3,6 @@
 Every file is read by the functions here, which refuse what is damaged or too long.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +42,7 @@ class Settings:
     after: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, folder: Path) -> Settings:
+    def of(cls, folder: Path) -> "Settings":
         """Raises ModelError where a file is damaged. Files that are missing say nothing."""
         names = ("special_tokens_map.json", "tokenizer_config.json", "config.json")
         mapped, plain, config = (read_object(folder / name) if (folder / name).exists() else {} for name in names)

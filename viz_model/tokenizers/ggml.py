@@ -1,7 +1,5 @@
 """Tokenizers as the fields of a GGUF file describe them: byte-level BPE, and SentencePiece's BPE."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +95,7 @@ class _Vocabulary:
     used: Mapping[str, int]
 
     @classmethod
-    def of(cls, fields: _Fields) -> _Vocabulary:
+    def of(cls, fields: _Fields) -> "_Vocabulary":
         tokens = fields.strings("tokens")
         kinds = fields.value("token_type", list, [_NORMAL] * len(tokens))
         if len(kinds) != len(tokens):

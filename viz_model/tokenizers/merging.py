@@ -1,7 +1,5 @@
 """Byte-pair encoding, step by step (Sennrich et al. 2016, section 3.2)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias

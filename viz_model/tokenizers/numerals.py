@@ -1,7 +1,5 @@
 """The vocabulary of a model that reads digits aloud: their words in two languages, and what stands between them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

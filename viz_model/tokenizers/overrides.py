@@ -5,8 +5,6 @@ A class that a folder names builds the steps before a vocabulary from the settin
 ``tokenizer.json`` says. Tokens that the settings name are added to those that are found in a text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

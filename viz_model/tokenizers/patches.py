@@ -1,7 +1,5 @@
 """In place of a tokenizer, for a model that reads pictures: a text is a picture as text, its tokens are patches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """SentencePiece's own files (Kudo & Richardson 2018), and Marian's pairs of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

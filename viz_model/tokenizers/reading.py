@@ -8,8 +8,6 @@ byte-level BPE whose ids stand in the order of its merges becomes a
 Files are data here: nothing in a folder is run or unpickled, whatever it asks for.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How texts are cut: pre-tokenizers in the words of ``tokenizer.json``, and the same rules for tiktoken."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What text a vocabulary can be given, and how its characters and bytes are made visible."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -6,8 +6,6 @@ tokens are shown as those bytes in hexadecimal (0xE6 0xB7), never as a replaceme
 other checkpoints bring is read by :mod:`viz_model.tokenizers.reading`.
 """
 
-from __future__ import annotations
-
 import base64
 import copyreg
 import functools
@@ -167,7 +165,7 @@ class Tokenizer(ABC):
     rule: Rule | None = None
     chat_template: ChatTemplate | None = None
 
-    def at(self, side: Side) -> Tokenizer:
+    def at(self, side: Side) -> "Tokenizer":
         """The vocabulary of the ids of a stack: two, where an encoder reads a picture and a decoder writes."""
         return self
 

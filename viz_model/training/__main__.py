@@ -6,8 +6,6 @@ weights, card and log to the package. On several processes: ``torchrun --nproc-p
 viz_model.training NAME --data FOLDER``.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

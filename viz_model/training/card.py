@@ -1,7 +1,5 @@
 """The model card that lies beside a bundled model's weights, and the picture of its curves."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence

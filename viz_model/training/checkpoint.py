@@ -1,7 +1,5 @@
 """What a run leaves on disk, so that the next process goes on as if nothing had happened."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

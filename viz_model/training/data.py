@@ -1,7 +1,5 @@
 """The data of a recipe, whatever its objective reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from viz_model.training import batches

@@ -5,8 +5,6 @@
 3.1 and figure 2: what becomes of a Transformer whose learning rate starts at its peak?
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from functools import cache

@@ -5,8 +5,6 @@ writes ``words.jsonl``. A line is ``{"step", "bits_per_byte", "texts": {language
 text that is held out. The run can be interrupted, and goes on where it was.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

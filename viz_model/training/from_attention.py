@@ -1,7 +1,5 @@
 """A model with gated DeltaNets begins from one that attends in every layer."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

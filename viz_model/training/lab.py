@@ -3,8 +3,6 @@
 Here are the limits too, so that whoever asks for more, by whatever way, is told which field it was.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

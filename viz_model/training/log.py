@@ -1,7 +1,5 @@
 """The log of a run: one JSON object a line, one line a step."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence

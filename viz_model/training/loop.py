@@ -1,7 +1,5 @@
 """The training loop, as a generator of what each step did."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -1,7 +1,5 @@
 """The loss of a batch, and the figures of held-out text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

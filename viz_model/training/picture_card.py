@@ -1,7 +1,5 @@
 """What is measured of a classifier of pictures, the examples that lie beside its weights, and its card."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

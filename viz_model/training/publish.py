@@ -1,7 +1,5 @@
 """A run becomes a bundled model: weights in half precision or in eight bits, training log, figures, card."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 The files stand in ``recipes/``. Each is complete, so that two of them can be compared line by line.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tomllib
@@ -299,7 +297,7 @@ class Recipe:
         """The step at which the learning rate begins to fall for the last time."""
         return self.rounds[-1].falls_at
 
-    def before(self, restart: int) -> Recipe:
+    def before(self, restart: int) -> "Recipe":
         """The recipe that ended where this one restarts."""
         restarts = tuple(step for step in self.restarts if step < restart)
         until: dict[str, Any] = {field: _shortest(self._of_rounds(field)[: len(restarts) + 1]) for field in OF_ROUNDS}

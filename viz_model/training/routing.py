@@ -1,7 +1,5 @@
 """What the experts of a model get of texts of several kinds: measured when it is published, and shipped beside it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Any

@@ -4,8 +4,6 @@ A story chooses who it is about, a friend, a thing and a place, and then tells o
 Whoever predicts its next word does well to look back at how it began.
 """
 
-from __future__ import annotations
-
 import random
 import tomllib
 from collections.abc import Mapping, Sequence

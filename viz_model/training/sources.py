@@ -6,8 +6,6 @@ into the card of every model trained on them, and a folder given on the command 
 names used there.
 """
 
-from __future__ import annotations
-
 import random
 import tomllib
 from collections.abc import Iterator, Sequence

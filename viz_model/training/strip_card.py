@@ -1,7 +1,5 @@
 """What is measured of a model that writes the digits of a picture, the examples beside its weights, and its card."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Strips of a few handwritten digits and what they say, put together anew in every step from a source's digits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@
 ``study.json``, which the model cards show. Rows that are already there are not trained again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ As in Radford et al. (2018, section 3.2), from the weights of the pre-training a
 with the objective of the pre-training: the next token.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Generator
 from typing import NamedTuple

@@ -2,8 +2,6 @@
 the auxiliary loss that keeps a router from sending all tokens to a few of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import TypeVar

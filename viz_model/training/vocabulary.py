@@ -1,7 +1,5 @@
 """Learning the byte-level BPE vocabulary (Sennrich et al. 2016, on bytes)."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Products that are summed become ``einsum`` over the very letters of the declarat
 element by element, each operand lined up with the axes of the result.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import keyword
@@ -63,7 +61,7 @@ class Code:
         self.order, self.length, self.given, self.most = tuple(order), length, given, most
         self.lines, self._names = shared or ([], {})
 
-    def _with(self, order: Sequence[Index]) -> Code:
+    def _with(self, order: Sequence[Index]) -> "Code":
         """The same lines, for another result in between."""
         return Code(order, self.length, self.given, (self.lines, self._names), self.most)
 

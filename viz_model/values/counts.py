@@ -3,8 +3,6 @@
 Nothing is allocated: a declaration knows the length of every axis, however large the model would be.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

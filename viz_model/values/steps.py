@@ -4,8 +4,6 @@ Every number that enters a step carries its origin: a cell of a named value, an 
 an earlier step, or a setting. From a cell one can walk further back: it has a derivation of its own.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A choice of the largest: what is kept of a row, and what is left out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,10 +56,10 @@ class Top(Around):
         own, kept = self.inner.evaluate(point), self.rank(point) < self.k
         return Sized(torch.where(kept, own.value, self.otherwise), torch.where(kept, own.size, abs(self.otherwise)))
 
-    def work(self, cell: Working, symbol: str | None = None) -> Operand:
+    def work(self, cell: "Working", symbol: str | None = None) -> "Operand":
         return cell.top(self, symbol)
 
-    def code(self, python: Code) -> str:
+    def code(self, python: "Code") -> str:
         axis = python.order.index(self.over) - len(python.order)
         own, row = python.within(self.inner, ATOM), python.within(self.ranked, ATOM)
         ranks = f"{row}.argsort(dim={axis}, descending=True, stable=True).argsort({axis})"

@@ -1,7 +1,5 @@
 """One cell of a value worked out: an expression walked with numbers, one step after the other."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +77,7 @@ class Working:
             self._made[part] = part.work(self)
         return self._made[part]
 
-    def _elsewhere(self, where: Mapping[Index, int]) -> Working:
+    def _elsewhere(self, where: Mapping[Index, int]) -> "Working":
         """The same sheet and letters, for a cell of another place."""
         there = Working(self.sheet, {**self.where, **where}, self.point.reader, self.given_facts, self._taken)
         there._used = self._used

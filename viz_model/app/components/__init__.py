@@ -4,8 +4,6 @@ All are drawn by one module in the browser (``frontend/src``), which writes text
 which thing was clicked.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Code of a page that runs as it stands, and the whole run as a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Widgets for what a visitor chooses on a page; and tabs and folds, of which only what is open is drawn."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

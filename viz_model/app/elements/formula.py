@@ -1,7 +1,5 @@
 """Formulas of values, from the registry, and what their symbols mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """What the weights behind a value are called on the Hugging Face hub."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz_model.app.page import Page

@@ -1,7 +1,5 @@
 """Prose of a page, its pictures, and numbers worked out in prose: each with its calculation, done again by a click."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Numbers of a page as tables, and as files with every digit."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence

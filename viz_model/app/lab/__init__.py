@@ -1,7 +1,5 @@
 """The training lab below its title: a form, a training that goes on while one watches, and what it left."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 

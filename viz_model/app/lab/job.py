@@ -1,7 +1,5 @@
 """What this visitor trains: one job at a time, under way or over. It lives in the session alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 

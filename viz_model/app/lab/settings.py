@@ -3,8 +3,6 @@
 A text of the visitor's own stays in the session: no address could hold it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Behind a door: the chosen model goes on learning, with a text of the visitor's."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz_model.app import elements, runs

@@ -1,7 +1,5 @@
 """The run: its curves, what may be said of them, what the model writes on the way, and the model to keep."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The boxes, buttons and cells with which a question of a lesson is answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias, assert_never
 

@@ -1,7 +1,5 @@
 """The teacher's page: results that were handed in, who answered what, and where the class went wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Where lessons begin and end: the list of them, the way into one, and what is handed in."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is printed of a lesson, for any sentence and model: worksheet, answer key, slides, cards, and an activity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

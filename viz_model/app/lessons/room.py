@@ -1,7 +1,5 @@
 """A room of a class: opened by a teacher, joined by code, followed while it goes on."""
 
-from __future__ import annotations
-
 import datetime
 
 import streamlit as st

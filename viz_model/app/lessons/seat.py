@@ -1,7 +1,5 @@
 """A pupil's seat in a room: what the room is told, and waiting for the next step."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz_model.app.lessons import shelf

@@ -1,7 +1,5 @@
 """The lessons of this server, and their keys on its models."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

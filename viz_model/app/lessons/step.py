@@ -1,7 +1,5 @@
 """One step of a lesson: its text and question beside the page that it shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Families that are not read: which of those here is most like one, and what it would need besides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ The traps: that matrix is there even where both are as wide; the norm of the fee
 as ``full_layer_layer_norm``; the bias of the logits is stored twice. Several blocks that take turns are refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert

@@ -4,8 +4,6 @@ Whatever a family neither reads, nor requires to have one value, nor knows to be
 is an error that names it: a model that computes something else must not be shown as itself.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -200,7 +198,7 @@ class Attributes:
         """All of them, as they stand in the file."""
         return self._values
 
-    def inner(self, name: str) -> Attributes | None:
+    def inner(self, name: str) -> "Attributes | None":
         """The attributes of an object inside this one, or None if absent."""
         if name not in self._values:
             return None

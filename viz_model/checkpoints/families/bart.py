@@ -6,8 +6,6 @@ too, so that its stream is normalized at both ends; the head's bias stands apart
 is called ``final_layer_norm``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names

@@ -5,8 +5,6 @@ the vector of [CLS] through a layer, the ``pooler``. The heads of other tasks (o
 and the model says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal

@@ -6,8 +6,6 @@ norm before the feed-forward layer is called ``post_attention_layernorm``. Nothi
 is what it was trained with.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import gpt_neox
 from viz_model.checkpoints.families.attributes import Attributes, Gguf, names
 from viz_model.checkpoints.renames import Rename, rename, unembedding

@@ -5,8 +5,6 @@ nothing of it as 1/16; of ``cohere2`` three layers in four see a window, and the
 head's queries and keys, which Command R+ alone has, are refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, rope, windows

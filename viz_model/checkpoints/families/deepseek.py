@@ -7,8 +7,6 @@ alone, and of a group its two best experts count, where V2 takes a softmax and t
 network. What V3 predicts further tokens with is not read.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

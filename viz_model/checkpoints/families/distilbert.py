@@ -4,8 +4,6 @@ The traps: ε is 1e-12, and no attribute says so; positions that began as waves 
 a table like all others; a classifier of texts has a layer of its own before it, with ReLU where BERT has tanh.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import bert
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, task_head, unembedding

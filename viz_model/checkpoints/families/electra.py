@@ -8,8 +8,6 @@ The traps: the generator's head is always a GELU, whatever the blocks have, and 
 rows are as wide as the stream there is no matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert

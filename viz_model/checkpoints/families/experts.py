@@ -1,7 +1,5 @@
 """Experts as files hold them: a router, and three matrices under a number for each expert."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes

@@ -9,8 +9,6 @@ files of the second layout may have one norm (``num_ln_in_parallel_attn``), and 
 the reference rounds penalties to 16 bits, which is not done here, and adds them twice where it is asked for attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

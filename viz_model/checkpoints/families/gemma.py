@@ -4,8 +4,6 @@ The traps: what is stored of a norm is how far its gain is from 1; ``"hidden_act
 the approximation, as ``hidden_activation`` says where it stands; in 16 bits the reference rounds √D.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

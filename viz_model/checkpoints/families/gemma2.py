@@ -5,8 +5,6 @@ number; every other layer, the first among them, sees a window; ``query_pre_attn
 taken of in the place of K, 256 where the config says nothing; gains are stored from 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, windows

@@ -5,8 +5,6 @@ scaled; gains are stored from 1, those of queries and keys too; ``query_pre_attn
 taken of in the place of K.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, llama, rope, windows

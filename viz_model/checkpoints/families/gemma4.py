@@ -6,8 +6,6 @@ keys and values of the last one of their kind before them; what leaves a block i
 beside the weights; gains are stored as they are; the last layer sees all, whatever the file says.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gemma, gemma3, llama, rope, windows

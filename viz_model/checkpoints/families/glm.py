@@ -6,8 +6,6 @@ first; of ``glm4`` ``post_attention_layernorm`` still stands before the feed-for
 ``post_self_attn_layernorm`` behind attention.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, rope

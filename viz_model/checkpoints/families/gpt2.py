@@ -1,7 +1,5 @@
 """GPT-2 (Radford et al. 2019): a causal decoder, LayerNorm before each sub-layer, learned positions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, Gguf, Table, names

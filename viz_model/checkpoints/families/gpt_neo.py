@@ -4,8 +4,6 @@ The traps: scores are not divided by √K; queries, keys and values have no bias
 matrices are stored [out, in], unlike GPT-2's.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import gpt2

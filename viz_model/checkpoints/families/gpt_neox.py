@@ -6,8 +6,6 @@ before the feed-forward layer is called ``post_attention_layernorm`` though atte
 ``use_parallel_residual: false``, and are then like GPT-2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from viz_model.checkpoints.families import rope

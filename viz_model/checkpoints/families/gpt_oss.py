@@ -5,8 +5,6 @@ through; the ramp of YaRN does not begin and end at whole pairs; the router has 
 chosen experts. The files of the first release hold weights of 4 bits, which are refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, rope, windows

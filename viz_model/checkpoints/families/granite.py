@@ -5,8 +5,6 @@ two factors are multiplied into weights when these are read, the rows of the emb
 sub-layer: what these hold here is their factor times what the file holds, and every vector is the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama

@@ -6,8 +6,6 @@ unless ``block_auto_adjust_ff_dim`` is false; its three matrices have numbers, o
 back; ``embedding_norm`` is the norm behind the last block.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import llama, rope, windows
 from viz_model.checkpoints.families.attributes import Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, unembedding

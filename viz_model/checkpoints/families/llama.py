@@ -1,8 +1,6 @@
 """Llama (Touvron et al. 2023; Grattafiori et al. 2024): a causal decoder, RMSNorm before each sub-layer, rotary
 positions, SwiGLU, and key–value heads shared by groups of queries. TinyLlama and SmolLM are built the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 

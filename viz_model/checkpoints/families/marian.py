@@ -1,8 +1,6 @@
 """Marian's translation models (Junczys-Dowmunt et al. 2018): the encoder–decoder of Vaswani et al. 2017, LayerNorm
 after each addition, sine and cosine positions, one embedding for both languages and the head."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bart

@@ -4,8 +4,6 @@ The traps: the window counts the query's own position; ``"sliding_window": null`
 where a file that says nothing means the first version's 4096; Transformers reads ``layer_types`` of a Ministral alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows

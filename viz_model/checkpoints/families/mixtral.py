@@ -4,8 +4,6 @@ The traps: w1 is the gate, w3 what it multiplies, and w2 writes; the weights of 
 normalized; a file that says nothing of a window has none.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -7,8 +7,6 @@ before attention; of the matrix ``Wi`` the first half is activated and the secon
 matrix, in the decoder three; a norm may lack its shift.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import rope, windows

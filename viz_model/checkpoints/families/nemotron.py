@@ -5,8 +5,6 @@ The traps: Nemotron's LayerNorm has a shift, and what is stored of its gain is h
 its heads is turned. AFM has Llama's norms and turns whole heads.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from viz_model.checkpoints.families import gemma, llama, rope

@@ -6,8 +6,6 @@ norm before the feed-forward layer, as it is in Llama; queries and keys are norm
 OLMo 3 only the layers that see all turn by scaled angles, so that a file's ``rope_scaling`` is not that of every layer.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, rope, windows

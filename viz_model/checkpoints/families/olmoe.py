@@ -4,8 +4,6 @@ The traps: the weights of the chosen experts are not normalized unless the file 
 files of its predecessor have, is refused.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import experts, llama
 from viz_model.checkpoints.families.attributes import Attributes, Gguf
 from viz_model.checkpoints.renames import Rename

@@ -5,8 +5,6 @@ called ``final_layer_norm``, as is that of the whole decoder; the file of 350 mi
 addition, and a narrower embedding, with which it is refused.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import bart
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, rename, unembedding

@@ -4,8 +4,6 @@ The traps: only a half of each head is turned, where the file names no share; th
 and keys, which the reference has for files that were never published, are refused.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope

@@ -5,8 +5,6 @@ first; a part of each head may be left unturned; and the long-context files turn
 the first training's length, to which the context is limited here.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,8 +1,6 @@
 """Qwen2 and Qwen2.5 (Yang et al. 2024): Llama's block; queries, keys and values have biases, what attention writes has
 none. The trap: ``sliding_window`` counts only where ``use_sliding_window`` is true, and then from a layer on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows

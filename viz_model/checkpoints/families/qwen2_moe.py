@@ -5,8 +5,6 @@ chosen experts are not normalized unless the file says so; where a window is swi
 to ``max_window_layers``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, qwen3_moe, windows

@@ -1,7 +1,5 @@
 """Qwen3 (Yang et al. 2025): Llama's block with every head's query and key normalized, and windows in some files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows

@@ -5,8 +5,6 @@ The traps: ``decoder_sparse_step`` counts from 1, and ``mlp_only_layers`` from 0
 layer, whatever ``max_window_layers`` says.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import experts, llama, qwen3, windows

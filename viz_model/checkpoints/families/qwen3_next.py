@@ -6,8 +6,6 @@ of a DeltaNet in Qwen3-Next, where Qwen3.5 has four matrices; gains are stored f
 DeltaNet; a quarter of each head is turned. What predicts several tokens at once, ``mtp``, is not read.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -5,8 +5,6 @@ The traps: the table of positions has rows that no position reads, up to that of
 GELU.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import bert

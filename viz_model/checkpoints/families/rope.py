@@ -3,8 +3,6 @@
 Older files have ``rope_theta`` beside ``rope_scaling``, newer ones both in ``rope_parameters``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Seed-OSS (ByteDance 2025): Llama's block with wide heads, and biases of queries, keys and values. The trap: a bias of
 what attention writes has a word of its own, ``attention_out_bias``."""
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families import llama
 from viz_model.checkpoints.families.attributes import Attributes
 from viz_model.config import ModelConfig

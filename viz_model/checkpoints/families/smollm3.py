@@ -4,8 +4,6 @@ The traps: in ``no_rope_layers`` a 1 is a layer *with* rotary positions; where a
 without positions are the ones that slide.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

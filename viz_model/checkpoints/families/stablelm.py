@@ -4,8 +4,6 @@ The traps: biases of queries, keys and values do not bring one of what attention
 ``use_parallel_residual`` one norm serves both sub-layers; norms of each head's queries and keys are refused.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from viz_model.checkpoints.families import llama, rope

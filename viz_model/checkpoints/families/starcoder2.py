@@ -4,8 +4,6 @@ The traps: the ε is called ``norm_epsilon``; one word, ``use_bias``, is that of
 that of every layer, and a file that says nothing of one has none.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from viz_model.checkpoints.families import llama, windows

@@ -7,8 +7,6 @@ feed-forward layer. The traps: mT5 never scales the head, though newer files of 
 UMT5 every layer has numbers of its own for the distances.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names
 from viz_model.checkpoints.renames import Rename, ignored, rename, unembedding
 from viz_model.config import Dense, FeedForward, Gated, LanguageHead, ModelConfig, NoHead, RMSNorm, T5Bias

@@ -5,8 +5,6 @@ and deviation. Files of classifiers hold a head under ``classifier``; one of a s
 pooler of others are left out, and the model says so.
 """
 
-from __future__ import annotations
-
 from viz_model.checkpoints.families.attributes import ACTIVATIONS, Attributes, names, usual
 from viz_model.checkpoints.renames import Rename, ignored, rename, task_head
 from viz_model.checkpoints.weights import ModelError

@@ -1,7 +1,5 @@
 """What layers are as config files spell it: a word for each, of its attention, its window, or what stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from viz_model.checkpoints.families.attributes import Attributes

@@ -1,7 +1,5 @@
 """A scene as the browser reads it: a JSON header, and its numbers as bytes (``frontend/src/decode.js``)."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -4,8 +4,6 @@ In PDF as in SVG, writing stays writing. Typst embeds what it needs of the fonts
 Chinese characters, a picture with Chinese in it is refused rather than written with boxes.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any, Literal, assert_never, get_args

@@ -1,7 +1,5 @@
 """A scene as one HTML file that works from disk: the browser's module and the numbers are in it, nothing is fetched."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

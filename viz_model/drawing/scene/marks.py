@@ -7,8 +7,6 @@ Any field may be a table (:mod:`viz_model.drawing.tables`) of what it says here,
 looks up the entry of what is selected in the frame of the click, files are written of one selection (:func:`seen`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -335,7 +333,7 @@ class Scene:
     other: str = ""
     own: bool = True
     option: str = ""
-    coarser: Callable[[], Scene] | None = None
+    coarser: "Callable[[], Scene] | None" = None
 
 
 def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:

@@ -1,7 +1,5 @@
 """The numbers of a picture as a table: one line for each cell, bar or point, with every digit."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Sequence

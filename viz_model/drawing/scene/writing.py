@@ -1,7 +1,5 @@
 """How much room writing takes, before anybody has drawn it: the browser's fonts are not known here."""
 
-from __future__ import annotations
-
 import unicodedata
 
 _SHARES = {

@@ -8,8 +8,6 @@ of one value the second reads what the first wrote. Values are changed where the
 them, so an edit of a later layer always sees the effect of an edit of an earlier one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

@@ -7,8 +7,6 @@ stand in an address as they are: a number writes ``p`` for its point and ``m`` f
 and ``_`` between rows. Reading compares every field with its annotation; nothing is evaluated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

@@ -1,7 +1,5 @@
 """What an edit is, and the plan of a run that edits change one after the other."""
 
-from __future__ import annotations
-
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -34,7 +32,7 @@ class Edit(ABC):
             raise ValueError(str(wrong)) from None
 
     @abstractmethod
-    def prepare(self, run: Run) -> Run:
+    def prepare(self, run: "Run") -> "Run":
         """The plan with this edit in it.
 
         Raises:
@@ -73,7 +71,7 @@ class ValueEdit(Edit):
             seen: the values of the run so far, by full name.
         """
 
-    def prepare(self, run: Run) -> Run:
+    def prepare(self, run: "Run") -> "Run":
         name = self.site(run.config)
         return dataclasses.replace(run, changes={**run.changes, name: (*run.changes.get(name, ()), self)})
 

@@ -1,7 +1,5 @@
 """Edits of what a run is given: who may look at whom, and in which order the tokens stand."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar

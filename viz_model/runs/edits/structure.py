@@ -4,8 +4,6 @@ Because the config says what was run, names, formulas and derived values of the 
 the model without the part, not of the whole one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Edits of one value: a head, a pattern, a neuron, a sub-layer, a vector of the residual stream."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable, Mapping

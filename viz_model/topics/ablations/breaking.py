@@ -3,8 +3,6 @@
 A *plain* run is one without edits. Whatever is tried is run from it anew, so that runs differ in one thing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple

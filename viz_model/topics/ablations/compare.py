@@ -1,7 +1,5 @@
 """The run as it is and the changed one side by side: what they expect, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

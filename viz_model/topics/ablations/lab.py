@@ -1,7 +1,5 @@
 """The run as it is beside the one that the page shows, what an experiment is, and how what it found is said."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Experiments on a model that reads pictures: one part is taken out, and the classes stand before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

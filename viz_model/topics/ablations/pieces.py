@@ -1,7 +1,5 @@
 """A single piece changed: a head, its pattern, a sub-layer, a neuron."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any, Literal, NamedTuple

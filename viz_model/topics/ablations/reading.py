@@ -1,7 +1,5 @@
 """What the model reads, changed: the order of the tokens, and one cell of the mask."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One vector of another sentence in this run: how deep does the answer hang on the word's own place?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A part of every block left out: the division of the scores, positions, the mask, the additions, the norms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

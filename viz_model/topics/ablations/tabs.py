@@ -1,7 +1,5 @@
 """The four tabs: the experiment by formula, by hand, in code and as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

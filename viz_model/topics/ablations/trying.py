@@ -1,7 +1,5 @@
 """The experiments to choose from: a question with a guess, one press, and what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Architectures: two models side by side, where their parameters are, and what each kind of Transformer is for."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from viz_model.island import say

@@ -1,7 +1,5 @@
 """What a KV cache holds: bytes of every decoder, had it as many key–value heads as query heads, or one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple

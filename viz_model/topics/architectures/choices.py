@@ -1,7 +1,5 @@
 """What each of the two expects at the selected token, or with both sides of it in sight."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

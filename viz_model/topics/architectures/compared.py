@@ -1,7 +1,5 @@
 """Two runs in one picture: what each expects, a head of each, their streams, and how far their heads lie apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

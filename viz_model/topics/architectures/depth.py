@@ -1,7 +1,5 @@
 """The mean length of the residual stream by depth in two models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The selected head in each of the two, which tokens it attends to; and how far the patterns of all heads lie apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

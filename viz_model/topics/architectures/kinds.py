@@ -1,7 +1,5 @@
 """The three kinds of Transformer: who sees whom on this sentence, and what each is for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -52,7 +50,7 @@ class SightView(NamedTuple):
     split: int
 
     @classmethod
-    def of(cls, kind: Kind, source: Sequence[str], target: Sequence[str], most: int = MOST) -> SightView:
+    def of(cls, kind: Kind, source: Sequence[str], target: Sequence[str], most: int = MOST) -> "SightView":
         """The first ``most`` tokens of a text, and of what an encoder–decoder says to it."""
         source, target = tuple(source[:most]), tuple(target[:most]) if kind == "encoder_decoder" else ()
         return cls(kind, sight(kind, len(source), len(target)), source + target, len(source))

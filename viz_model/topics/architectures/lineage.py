@@ -1,7 +1,5 @@
 """Where it all comes from: the changes since 2017, one at a time, and a pair of models that differ in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

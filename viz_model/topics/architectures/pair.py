@@ -1,7 +1,5 @@
 """Two models side by side: that of the page and another one, and where each is looked at."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
 """The parts that Transformers differ by, what each of two models says of them, and which model another
 is most like; and the module tree of each."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The plan of a stack: the values that it declares, in order, put together to steps that two models can share."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Each is a whole :class:`~viz_model.config.ModelConfig`, so that its parameters a
 function that counts the loaded models, and the counts can be checked against the published ones.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Models in rows, a row a model, along a logarithmic scale: how large published ones are beside the two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

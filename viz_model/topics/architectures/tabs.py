@@ -1,7 +1,5 @@
 """The four tabs: formulas of all parameters, one block by hand, code, and every count; and the question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

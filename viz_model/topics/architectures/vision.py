@@ -1,7 +1,5 @@
 """A model that reads pictures: its parts beside those of a text encoder, its parameters, and published sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

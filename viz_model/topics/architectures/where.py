@@ -1,7 +1,5 @@
 """Where the parameters are, by part: of one block, and of whole models, beside published sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The selected head between words: what their tokens receive is summed, what they give is averaged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

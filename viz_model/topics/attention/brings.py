@@ -5,8 +5,6 @@ et al. 2020, "Attention is Not Only a Weight"). Tokens that take weight and give
 2023, "Efficient Streaming Language Models with Attention Sinks").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

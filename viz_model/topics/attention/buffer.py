@@ -1,7 +1,5 @@
 """The causal mask as code keeps it: made once as large as the context, and cut to the text at each run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One head between two residual streams: what it reads of one token, and what it adds to the stream of another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What is kept of a text by layers with a state, which does not grow, and by layers that attend."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -43,7 +41,7 @@ class Kept(NamedTuple):
     even: int
 
     @classmethod
-    def of(cls, config: ModelConfig, n: int, itemsize: int = 4) -> Kept:
+    def of(cls, config: ModelConfig, n: int, itemsize: int = 4) -> "Kept":
         lengths = np.unique(np.geomspace(1, FARTHEST, 60).round().astype(np.int64))
         states = kv_cache.cache(config, 0, None, itemsize).total
 

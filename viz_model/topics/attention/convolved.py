@@ -1,7 +1,5 @@
 """A layer without attention weights: a short convolution, what it reads of the last tokens, and its kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

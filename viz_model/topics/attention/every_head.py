@@ -1,7 +1,5 @@
 """All heads of all layers at once, a row a layer: a click selects one."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A query and a key in each form that they take before they meet: as projected, normalized, with their positions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The selected head enlarged: one of its matrices with every number, and its weights as lines between tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

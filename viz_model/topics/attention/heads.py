@@ -1,7 +1,5 @@
 """All heads of a layer side by side, and what the selected one does on this text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

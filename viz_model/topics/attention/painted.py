@@ -1,7 +1,5 @@
 """Where one patch looks, painted over the picture: the selected head enlarged, all heads of its layer small."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What attention begins with: the vectors X times W_Q, W_K and W_V are the queries, keys and values of a head."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary

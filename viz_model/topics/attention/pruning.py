@@ -1,7 +1,5 @@
 """Heads taken out of a layer for good: a smaller layer with the same output as one whose heads are switched off."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection, Sequence
 from typing import NamedTuple

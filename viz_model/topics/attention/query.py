@@ -1,7 +1,5 @@
 """The selected query's way from its products with the keys to what it mixes of the values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from viz_model.drawing.scene import Scene

@@ -3,8 +3,6 @@
 Of a convolution, whose reads are drawn alike, see ``convolved.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

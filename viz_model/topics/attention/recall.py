@@ -1,7 +1,5 @@
 """Recall: a fact is said first, others follow, and the first is asked for. Until when does the model know it?"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

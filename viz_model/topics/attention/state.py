@@ -1,7 +1,5 @@
 """A layer without attention weights: the matrix that a gated DeltaNet writes and reads, at the selected token."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All heads of a layer at one position: side by side, and what the output matrix makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ et al. 2020, "Attention is Not Only a Weight"). Tokens that take weight and give
 et al. 2019, section 3.2).
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args

@@ -1,7 +1,5 @@
 """What is asked: which token, at which position, compared with what; and the sum that answers it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal

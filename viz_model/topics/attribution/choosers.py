@@ -1,7 +1,5 @@
 """What the question is chosen with, and what is said of it where that does not go without saying."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When it was decided: what the model would say if it stopped after each block, through two lenses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

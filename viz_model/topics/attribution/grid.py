@@ -1,7 +1,5 @@
 """What every head and feed-forward layer adds, at a glance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any

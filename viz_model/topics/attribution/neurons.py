@@ -1,7 +1,5 @@
 """The neurons that add most, where in the text they fire, and what they promote."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

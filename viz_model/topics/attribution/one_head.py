@@ -1,7 +1,5 @@
 """What a head reads from where, what of it arrives, and which tokens that speaks for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

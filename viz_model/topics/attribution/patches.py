@@ -1,7 +1,5 @@
 """Of a model that reads pictures: what each patch, and each head, is worth for a class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

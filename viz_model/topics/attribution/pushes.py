@@ -1,7 +1,5 @@
 """Which tokens a vector pushes up, and which down: of a part, of a head, of a neuron."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which route carried the answer: the largest routes over tokens and layers, and what becomes of it without an edge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

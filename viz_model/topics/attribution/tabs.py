@@ -1,7 +1,5 @@
 """The four tabs of this page, and its question: is a part missed by as much as the sum says of it?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The sum itself: its largest parts one by one, what lifts it, what lowers it, and four groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """How does one weight learn? The chain rule backward through this run, for one token that is to come."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

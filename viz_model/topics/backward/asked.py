@@ -1,7 +1,5 @@
 """What the loss is of: the token that is to come after the selected one; and its gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """A value and its gradient side by side, station by station from the loss back to the embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """One weight: its gradient as a sum over the tokens, and what a step down does to it and to the loss."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

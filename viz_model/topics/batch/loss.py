@@ -1,7 +1,5 @@
 """The loss of a batch: the mean over its real tokens, and what padding would make of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """LayerNorm and BatchNorm on the vectors of a batch: what each divides by, and what other neighbors change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The sentences of the batch that the visitor makes, their ids as a rectangle, and the mask that says what is real."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from pathlib import Path

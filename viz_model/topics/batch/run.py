@@ -1,7 +1,5 @@
 """Several sentences through a model as one tensor, and each of them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

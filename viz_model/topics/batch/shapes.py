@@ -1,7 +1,5 @@
 """The batch through the model, as stacks of sheets, one a sentence; and each row beside the sentence alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Tables of a batch, a cell for each position: ids with their padding and the mask under them, and losses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

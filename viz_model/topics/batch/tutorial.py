@@ -1,7 +1,5 @@
 """A tutorial's batch of four pieces of 16 ids, looked up in a table of the size that it has there."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Who is chosen among experts: in every layer, in the selected one, over texts, and as measured beforehand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The feed-forward of a model that reads pictures: which patches fire a hidden neuron."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How long each token's vector is, from the embedding to the last block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

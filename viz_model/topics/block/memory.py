@@ -1,7 +1,5 @@
 """A hidden neuron as a key and its value (Geva et al. 2021): what the key matches, what fires it, what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The hidden neurons: how many work on each token, the strongest, their gates, and the activation function."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """A norm at work on one token: its values before and after, the other norm beside it, and what it has learned."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple

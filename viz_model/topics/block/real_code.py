@@ -1,7 +1,5 @@
 """What real code does besides the equations, measured on a run: precision, clamping, chunks, and how weights begin."""
 
-from __future__ import annotations
-
 import copy
 import zlib
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """What the four tabs of this page have, and what is asked at its end."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence

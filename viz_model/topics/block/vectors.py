@@ -1,7 +1,5 @@
 """A token's vectors from the block's input up to its output, with the residual stream drawn beside them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Where the parameters of a block are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 

@@ -1,7 +1,5 @@
 """Cost: what grows with the square of the text, counted and measured, and what that answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from viz_model.config import DeltaNet, ShortConv

@@ -1,7 +1,5 @@
 """A training step with gradient checkpointing and without: the bytes that wait for the backward pass, and the time."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -5,8 +5,6 @@ and activations do besides is not counted. Scores are counted for all n·n pairs
 matrices hold them, whatever a mask then hides.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping

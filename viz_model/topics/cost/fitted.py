@@ -1,7 +1,5 @@
 """Curves through measured times, and where two of them cross."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import NamedTuple

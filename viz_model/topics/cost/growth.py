@@ -1,7 +1,5 @@
 """How a count grows with the length of the text: a polynomial in it, whatever a part declares."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -45,7 +43,7 @@ class Growth:
         return sums - self._differences[0]
 
     @functools.cached_property
-    def alone(self) -> Growth:
+    def alone(self) -> "Growth":
         """Of a single query, or of a token, in a text of T: each power less by one."""
         return Growth(lambda length: int(sum(power * length ** max(n - 1, 0) for n, power in enumerate(self.powers))))
 
@@ -58,7 +56,7 @@ class Growth:
         sizes, times = np.unique(back + back[::-1] - 1, return_counts=True)
         return sum(self.alone(int(size)) * int(n) for size, n in zip(sizes, times, strict=True))
 
-    def passes(self, other: Growth) -> float:
+    def passes(self, other: "Growth") -> float:
         """The length from which on it is more than ``other``; 0 where it always is, infinity where it never is."""
         gap = [float(a - b) for a, b in zip(self.powers, other.powers, strict=True)]
         while gap and not gap[0]:

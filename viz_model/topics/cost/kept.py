@@ -1,7 +1,5 @@
 """Four ways to keep the past of attention: what is kept of a token, what is made again, what a step multiplies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

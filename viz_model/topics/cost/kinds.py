@@ -1,7 +1,5 @@
 """Why many heads: how many of each layer do what in this run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -35,7 +33,7 @@ class KindsView(NamedTuple):
     @classmethod
     def of(
         cls, found: Sequence[Sequence[str]], entropies: Sequence[Sequence[float]], kinds: tuple[str, ...]
-    ) -> KindsView:
+    ) -> "KindsView":
         """``found`` [L][H] names each head's kind."""
         counts: dict[str, np.ndarray] = {}
         named: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,5 @@
 """Multiplications by length of the text: of the parts of a model, and of writing it with a cache and without."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -36,7 +34,7 @@ class CurvesView(NamedTuple):
     passes: float
 
     @classmethod
-    def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> CurvesView:
+    def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> "CurvesView":
         passes = counted.crossings(config, side).ffn
         last = max(FACTORS[-1] * length, 4 * passes)
         lengths = np.unique(np.geomspace(1, last, 64).round().astype(np.int64))
@@ -80,7 +78,7 @@ class GeneratedView(NamedTuple):
     uncached: np.ndarray
 
     @classmethod
-    def of(cls, config: ModelConfig, length: int, n_source: int = 0) -> GeneratedView:
+    def of(cls, config: ModelConfig, length: int, n_source: int = 0) -> "GeneratedView":
         lengths = np.unique(np.geomspace(1, FACTORS[-1] * length, 48).round().astype(np.int64))
         found = [counted.generating(config, n, n_source) for n in lengths.tolist()]
         return cls(lengths, *(np.array([float(n) for n in values]) for values in zip(*found, strict=True)))

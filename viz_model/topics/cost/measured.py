@@ -1,7 +1,5 @@
 """Times of one block's parts, measured on this machine."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A stack without positions: the same tokens in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple

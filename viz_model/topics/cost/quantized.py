@@ -1,7 +1,5 @@
 """The model with its matrices rounded to 8 and 4 bits, on this text: what it saves, and what it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

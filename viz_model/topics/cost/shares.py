@@ -1,7 +1,5 @@
 """Which part of a model takes which share of the multiplications, of a text and of texts 10 and 100 times as long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -40,7 +38,7 @@ class SharesView(NamedTuple):
     total: np.ndarray
 
     @classmethod
-    def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> SharesView:
+    def of(cls, config: ModelConfig, side: Side, length: int, n_source: int = 0) -> "SharesView":
         runs = [count(config, side, length * by, n_source * by) for by in FACTORS]
         parts = {name: np.array([float(getattr(run, name)) for run in runs]) for name in ROLES}
         parts = {name: values for name, values in parts.items() if values[0]}

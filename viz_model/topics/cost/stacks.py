@@ -1,7 +1,5 @@
 """Decoder-only or encoder–decoder: the same two texts in one stack or in two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from viz_model.drawing.digits import big

@@ -1,7 +1,5 @@
 """The four tabs of this page: formulas, one block by hand, code, and every number; and its question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

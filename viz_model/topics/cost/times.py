@@ -1,7 +1,5 @@
 """What was measured by length of the text: times, and the bytes that were created."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +48,7 @@ class TimesView(NamedTuple):
     runs: tuple[int, int]
 
     @classmethod
-    def of(cls, readings: Sequence[Reading], config: ModelConfig) -> TimesView:
+    def of(cls, readings: Sequence[Reading], config: ModelConfig) -> "TimesView":
         """Of lengths that were measured to the end."""
         by = {part: {r.length: r for r in readings if r.part == part} for part in measured.PARTS}
         lengths = np.array(sorted(set.intersection(*(set(found) for found in by.values()))), dtype=np.int64)

@@ -1,7 +1,5 @@
 """Why no recurrence: steps that wait for each other, and how far news travels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The target said step by step, up to the selected token: what is read, what is expected, what comes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The weights that are shown as one large map, and beside it those of every head."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a model without cross-attention: what it has instead, and where to find one that has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

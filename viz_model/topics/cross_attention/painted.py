@@ -1,7 +1,5 @@
 """Where the decoder looks in a picture for each token that it writes: word by word, and head by head."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

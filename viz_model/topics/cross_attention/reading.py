@@ -1,7 +1,5 @@
 """A table: each target token, and the source token that it reads most, by head, layer and model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The weights of one token's row as bars: of a long text the part that is read most."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

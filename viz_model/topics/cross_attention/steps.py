@@ -1,7 +1,5 @@
 """One target token's steps: from its products with the keys of the source to what it mixes of the values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

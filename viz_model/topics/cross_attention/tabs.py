@@ -1,7 +1,5 @@
 """What the four tabs of this page have, and what is asked at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

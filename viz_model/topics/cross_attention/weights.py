@@ -1,7 +1,5 @@
 """Target and source as two columns, joined by lines as thick as the weights of a head, or of all heads of the layer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

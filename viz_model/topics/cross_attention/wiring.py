@@ -1,7 +1,5 @@
 """How the two stacks are joined, and what the decoder keeps of the source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

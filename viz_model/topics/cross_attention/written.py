@@ -1,7 +1,5 @@
 """What cross-attention adds to the stream of the selected target token, and how much of it each head writes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

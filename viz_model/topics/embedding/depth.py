@@ -1,7 +1,5 @@
 """One vector by depth: how much of a token's own row is left in it, and one word in two sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

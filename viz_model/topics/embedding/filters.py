@@ -1,7 +1,5 @@
 """How a patch of a picture becomes a vector: the filters of the projection, and one of them at work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

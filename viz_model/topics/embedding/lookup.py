@@ -1,7 +1,5 @@
 """Every token id picks its row of the table, and those rows go on into the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

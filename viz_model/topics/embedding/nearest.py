@@ -1,7 +1,5 @@
 """What lies near a token's row: its nearest rows, and a map of the rows of this sentence and their neighbors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

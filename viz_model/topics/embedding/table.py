@@ -1,7 +1,5 @@
 """The geometry of an embedding table: cosines, nearest rows, and the two directions in which some rows vary most."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

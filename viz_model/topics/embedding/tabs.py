@@ -1,7 +1,5 @@
 """The four tabs of the page, and its question."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bugs of attention: how scores become weights, padding in a batch, and what becomes of the queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The classic bugs: of each, where it belongs, what both functions are given there, and what there is to say of it."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The pairs to choose from, the two functions and the question; and once there is an answer, why one is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The pair that is looked at: the run on which it is computed, and what both functions make of it."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterator

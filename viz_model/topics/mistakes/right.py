@@ -5,8 +5,6 @@ with a bug in it. Visitors read these very lines, two functions side by side, so
 short and nothing in them tells which of the two they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 

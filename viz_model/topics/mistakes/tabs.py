@@ -1,7 +1,5 @@
 """The four tabs: the pair by formula, by hand, in code and as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

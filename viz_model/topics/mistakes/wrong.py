@@ -3,8 +3,6 @@
 Never use them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
 

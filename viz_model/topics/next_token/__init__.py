@@ -1,7 +1,5 @@
 """What comes out at the end, by what a model puts out: a next token, a covered token, a class, or vectors alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What was expected of every token of a text, against the token that stands there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -68,7 +66,7 @@ class ArrivalsView(NamedTuple):
     visible: np.ndarray | None = None
     ids: tuple[int, ...] = ()
 
-    def near(self, position: int) -> ArrivalsView:
+    def near(self, position: int) -> "ArrivalsView":
         """Of a long text some tokens around a position."""
         if len(self.labels) <= MOST_ARRIVED:
             return self

@@ -1,7 +1,5 @@
 """Beam search after the text: at every step the few beginnings with the largest product of probabilities go on."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The KV cache as it fills: its vectors by layer and token, and its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

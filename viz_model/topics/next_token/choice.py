@@ -1,7 +1,5 @@
 """The first twenty tokens as a picture, before and after what sampling drops, and all of the probability."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

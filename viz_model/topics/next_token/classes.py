@@ -1,7 +1,5 @@
 """What a classifier of pictures or of texts says at its end: a class; and what it would say after fewer blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

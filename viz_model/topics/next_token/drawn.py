@@ -1,7 +1,5 @@
 """What a visitor has drawn after the text, which several pictures show."""
 
-from __future__ import annotations
-
 from viz_model.island.look import Look
 from viz_model.measures.continuation import Drawing, Drawn, can_be_drawn
 from viz_model.runs.generation import Sampling, Step

@@ -1,7 +1,5 @@
 """Tokens drawn one after the other, and the number that decided each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ that always takes the most probable token seldom leaves such a circle (Holtzman 
 Neural Text Degeneration", figure 4).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a model without a head puts out: vectors, how near those of tokens are, and one for a whole sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -132,7 +130,7 @@ class SentencesView(NamedTuple):
     cosines: np.ndarray
 
     @classmethod
-    def of(cls, trace: Trace, others: Sequence[Trace]) -> SentencesView:
+    def of(cls, trace: Trace, others: Sequence[Trace]) -> "SentencesView":
         vectors = np.array([sentence_vector(other) for other in others]).reshape(len(others), trace.config.d_model)
         texts = (" ".join(make_visible(word) for word in (other.text or "").split(" ")) for other in others)
         return cls(tuple(texts), cosines(sentence_vector(trace)[None], vectors)[0])

@@ -1,7 +1,5 @@
 """The four tabs of a page on tokens: the softmax of one logit, from the vectors that are read on; and its question."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

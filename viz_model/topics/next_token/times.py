@@ -1,7 +1,5 @@
 """Measured times of one step, with the KV cache and without."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,7 +28,7 @@ class TimesView(NamedTuple):
     runs: tuple[int, int]
 
     @classmethod
-    def of(cls, readings: Sequence[Reading]) -> TimesView:
+    def of(cls, readings: Sequence[Reading]) -> "TimesView":
         runs = [reading.runs for reading in readings]
         lengths, drawn = (np.array([getattr(r, name) for r in readings]) for name in ("length", "drawn"))
         cached, fresh = (np.array([getattr(r, name) for r in readings]) for name in ("cached", "fresh"))

@@ -1,7 +1,5 @@
 """Which tokens each step of drawing computes, with the cache and without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -42,7 +40,7 @@ class WorkView(NamedTuple):
     without_cache: int
 
     @classmethod
-    def of(cls, made: Sequence[Read], n_prompt: int) -> WorkView:
+    def of(cls, made: Sequence[Read], n_prompt: int) -> "WorkView":
         shape = len(made), made[-1].stop
         cached, fresh = np.zeros(shape, dtype=np.int8), np.zeros(shape, dtype=np.int8)
         for at, read in enumerate(made):

@@ -1,7 +1,5 @@
 """Who is compared, and the block of each with its norm where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What decides between the two places of the norm: how training ends, and the whole stream with its norms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

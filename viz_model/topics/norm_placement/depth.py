@@ -1,7 +1,5 @@
 """The residual stream by depth: how long its vectors are, whose work they are, and how alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The page of a model whose blocks are neither of the two: where its norms stand, and where to find the two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from viz_model.checkpoints import registry

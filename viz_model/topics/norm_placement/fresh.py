@@ -7,8 +7,6 @@ the second stands the final norm: its Jacobian falls like one over the length of
 what it reads grows with every block.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -88,7 +86,7 @@ class _LastStream:
             self.found = value.detach()
         return value
 
-    def at(self, prefix: str) -> _LastStream:
+    def at(self, prefix: str) -> "_LastStream":
         return self
 
     def changes(self, name: str) -> bool:

@@ -1,7 +1,5 @@
 """What of a stack's last norm is length, and what is direction: its parts one by one, on the vectors of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -118,7 +116,7 @@ class Stretch(NamedTuple):
     level: float
 
     @classmethod
-    def of(cls, norm: LastNorm) -> Stretch:
+    def of(cls, norm: LastNorm) -> "Stretch":
         """Medians over the positions."""
         return cls(float(np.median(norm.lengths[0])), float(np.median(norm.lengths[-1])), norm.level)
 

@@ -1,7 +1,5 @@
 """An encoder–decoder whose stacks have their norms at places of their own, with weights as drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

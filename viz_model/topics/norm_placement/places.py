@@ -4,8 +4,6 @@ Every view is of a mapping by place of the norm: of twins {"pre": â€¦, "post": â
 model without a twin it has that model alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """How strongly the loss of a sentence pulls at the residual stream, layer by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -114,7 +112,7 @@ class _StreamTap:
                 self.stream[site] = value
         return value
 
-    def at(self, prefix: str) -> _StreamTap:
+    def at(self, prefix: str) -> "_StreamTap":
         return _StreamTap(self.stack, self.planned, self.stream, self.seen, f"{self.prefix}{prefix}.")
 
     def changes(self, name: str) -> bool:

@@ -5,8 +5,6 @@ before any norm, that of Post-LN after one with learned gains. Here both are mea
 addition leaves it, and as the next reader gets it.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Fresh models of many depths: the last block's gradient, and that of every block."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,7 +33,7 @@ class StartView(NamedTuple):
     gain: float
 
     @classmethod
-    def of(cls, found: DepthGradients) -> StartView:
+    def of(cls, found: DepthGradients) -> "StartView":
         lengths = found.lengths["pre"]
         gain, start = np.polyfit(found.depths, (lengths**2).mean(1), 1)
         return cls(

@@ -1,7 +1,5 @@
 """The four tabs of this page, and its question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

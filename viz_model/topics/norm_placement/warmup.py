@@ -1,7 +1,5 @@
 """Small recorded runs with warm-up and without: their curves, and where they end by peak rate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -27,7 +25,7 @@ class WarmupView(NamedTuple):
     runs: Mapping[tuple[str, bool], Recorded]
 
     @classmethod
-    def of(cls, record: Record, rate: float) -> WarmupView:
+    def of(cls, record: Record, rate: float) -> "WarmupView":
         """The runs with this peak rate.
 
         Raises:

@@ -1,7 +1,5 @@
 """One run of a picture from left to right: patches, vectors, places, where a patch looks in each block, the class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

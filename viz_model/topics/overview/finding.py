@@ -1,7 +1,5 @@
 """What the model expects after each token, and where it looks hardest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What a model reported of a run that is not recomputed here: which values, and how long its hidden states are."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.drawing import matrix

@@ -1,7 +1,5 @@
 """Changes of the sentence, the model or the place that a visitor may like to see."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

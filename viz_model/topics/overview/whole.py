@@ -1,7 +1,5 @@
 """The whole run in one picture: a row a token, a column a stage, every cell a value of the run."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -226,7 +224,7 @@ def _source(look: Look) -> list[Panel]:
     return [replace(panel, id=f"source.{panel.id}") for panel in _flow(panels)]
 
 
-def _crossing(layer: int, frame: _Frame) -> Panel:
+def _crossing(layer: int, frame: "_Frame") -> Panel:
     """What a decoder's block reads of the source: the pattern of its sharpest head of cross-attention."""
     look, source = frame.look, frame.look.trace.at("encoder")
     pattern = look.trace[f"blocks.{layer}.cross.pattern"].numpy()

@@ -1,7 +1,5 @@
 """Vectors that are added to the embedding: a row a position, how alike the rows are, and the sum that block 0 reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

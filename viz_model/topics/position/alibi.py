@@ -1,7 +1,5 @@
 """ALiBi: every head subtracts its slope times the distance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

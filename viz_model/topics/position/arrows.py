@@ -1,7 +1,5 @@
 """Two values of a query or a key as an arrow in a plane, and arcs between arrows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple

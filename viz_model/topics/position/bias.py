@@ -1,7 +1,5 @@
 """Numbers that are added to the scores: by distance, in this sentence, and what they change in one row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

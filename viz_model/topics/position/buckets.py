@@ -1,7 +1,5 @@
 """T5's bias: a trained number for each head and bucket of distances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

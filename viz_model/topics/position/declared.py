@@ -1,7 +1,5 @@
 """Any scheme by what it declares: which value it makes, by which formula, and what that is in this run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Each scheme on one sentence: what it adds to the scores of one query, with the weights of this model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

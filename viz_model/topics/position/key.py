@@ -1,7 +1,5 @@
 """Which key of each token is worked out."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_model.island.look import Look

@@ -1,7 +1,5 @@
 """Learned positions: a trained row for every position, added to the embedding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

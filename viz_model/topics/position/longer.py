@@ -1,7 +1,5 @@
 """Longer than any text of the training: the loss at every position up to four contexts, of one model a scheme."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """No position scheme: what order is left, measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Places in a picture: a learned vector for each, and how alike they are, as maps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Relative keys, which no bundled model has, in place of a model's own positions, on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

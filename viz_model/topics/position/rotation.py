@@ -1,7 +1,5 @@
 """Rotary positions: pairs of every query and key are turned."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

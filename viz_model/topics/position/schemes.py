@@ -1,7 +1,5 @@
 """Which scheme tells a layer the order of its tokens, and all schemes side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A query and its key both moved on: of rotated vectors the score knows the distance alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

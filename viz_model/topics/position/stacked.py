@@ -1,7 +1,5 @@
 """Waves one above the other, from the fastest to the slowest, over the places of this sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Sinusoidal positions: fixed waves added to the embedding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Ten questions that people ask of language models, each answered on one screen, on the visitor's own sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is measured for each of the ten questions, on the run of the page."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How byte-pair encoding builds a token, and how two vocabularies cut the same bytes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args

@@ -1,7 +1,5 @@
 """Room for tokens over their bytes: how wide labels are, where lines break, and boxes with labels in them."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple

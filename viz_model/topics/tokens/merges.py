@@ -1,7 +1,5 @@
 """Joins step by step: the single bytes on top, one more pair joined in each row below, the whole at the bottom."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -36,13 +34,13 @@ class MergesView(NamedTuple):
     position: int
 
     @classmethod
-    def of(cls, ranks: Mapping[bytes, int], token: Token, position: int) -> MergesView:
+    def of(cls, ranks: Mapping[bytes, int], token: Token, position: int) -> "MergesView":
         """How ``token`` is merged from its bytes."""
         start = [bytes([byte]) for byte in token.bytes]
         return cls.joined(start, cutting.merges(ranks, token.bytes), position)
 
     @classmethod
-    def joined(cls, start: Sequence[bytes], joins: Sequence[Join], position: int) -> MergesView:
+    def joined(cls, start: Sequence[bytes], joins: Sequence[Join], position: int) -> "MergesView":
         """Parts at the start, and after each join."""
         rows = [tuple(start), *(join.parts for join in joins)]
         width = np.zeros(sum(map(len, start)))

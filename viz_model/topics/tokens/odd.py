@@ -1,7 +1,5 @@
 """Both vocabularies, counted: bytes per token, and what splits oddly."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The second vocabulary, beside the model's own: ``cl100k_base``, or that of another model that is there."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How a tokenizer comes to its pieces, step by step, and what the same word costs in another spelling."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

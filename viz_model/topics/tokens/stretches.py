@@ -1,7 +1,5 @@
 """Chinese text along the stretches that a tokenizer cuts first, and what each costs in its other way of writing."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The textbook of a tutorial, then the text, in ``cl100k_base`` and in the model's own vocabulary."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A word of the visitor's own, taken apart as a tokenizer does it, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The last step for one weight worked out for prose, and all reports for a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from viz_model.training import lab

@@ -1,7 +1,5 @@
 """The curves of a run of training as it goes: its losses, the gradient of each block, and the learning rate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +42,7 @@ class RunView(NamedTuple):
     frequencies: float
 
     @classmethod
-    def of(cls, run: lab.Experiment) -> RunView:
+    def of(cls, run: lab.Experiment) -> "RunView":
         """The curves of a run that may still be going."""
         # Both lists may grow while this is read.
         reports, held_out = tuple(run.reports), tuple(run.held_out)

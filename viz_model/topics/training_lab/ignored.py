@@ -1,7 +1,5 @@
 """Targets that take no part in a loss, on the sentence of the page."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +31,7 @@ class Ignored(NamedTuple):
     computed: float
 
     @classmethod
-    def of(cls, trace: Trace, n_ignored: int) -> Ignored | None:
+    def of(cls, trace: Trace, n_ignored: int) -> "Ignored | None":
         """None where the view of a run predicts no next token: of an encoder, and of a single token."""
         if trace.side == "encoder" or trace.config.kind == "encoder" or len(trace) < 2:
             return None

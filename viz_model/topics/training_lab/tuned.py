@@ -1,7 +1,5 @@
 """What a training on another text has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

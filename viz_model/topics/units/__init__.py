@@ -1,7 +1,5 @@
 """What is this unit for? A head or a neuron on one's own sentence, over many texts, and what is lost without it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which head or neuron is asked about, and what a text says of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

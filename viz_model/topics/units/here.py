@@ -1,7 +1,5 @@
 """What the unit does on the visitor's own sentence, which tokens it speaks for, and what is lost without it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the unit does over a sample of texts: its contexts, how often which value, its roles, and heads like it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

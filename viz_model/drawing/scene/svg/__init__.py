@@ -1,7 +1,5 @@
 """A scene as an SVG file, drawn without a browser: what ``frontend/src`` draws for the same width and theme."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from viz_model.drawing.scene.marks import Scene

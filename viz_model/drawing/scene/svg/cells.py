@@ -1,7 +1,5 @@
 """Numbers as colored cells or bars, and the numbers that stand in them."""
 
-from __future__ import annotations
-
 import base64
 import math
 import struct
@@ -68,7 +66,7 @@ class Matrix(NamedTuple):
     height: float
 
     @classmethod
-    def of(cls, mark: Cells, ground: Ground) -> Matrix:
+    def of(cls, mark: Cells, ground: Ground) -> "Matrix":
         values = np.atleast_2d(np.asarray(mark.values, dtype=float))
         sides = (ground.px(length) for length in (mark.x, mark.y, mark.width, mark.height))
         return cls(mark, values, *_tints(mark, values), *sides)

@@ -2,8 +2,6 @@
 columns where they are alike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What marks are drawn on, and how elements and their numbers are written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Each mark as the elements that draw it; frames and lines are here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never

@@ -1,7 +1,5 @@
 """Writing as text: words of one look or of several, names along edges, lines that are broken."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
