@@ -173,7 +173,7 @@ def read(data: bytes) -> Sent:
         whole_count = int(np.prod(one["shape"]))
         count = whole_count // rows * (rows + 1) // 2 if is_lower else whole_count
         values = np.frombuffer(data, f"<{one['type'].replace('b', 'u')}", count, at)
-        at += values.nbytes
+        at += -(-values.nbytes // 4) * 4
         values = (values.astype(np.uint32) << 16).view(np.float32) if one["type"] == "b2" else values
         if "scale" in one:
             values = np.where(values == -128, np.nan, values * one["scale"])

@@ -20,11 +20,13 @@ export function decode(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const length = view.getUint32(0, true)
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
-  let at = 4 + length
+  // One copy for all of them, in which each begins where its numbers may.
+  const { buffer } = bytes.slice(4 + length)
+  let at = 0
   const arrays = header.arrays.map(({ type, shape, scale, lower }) => {
     const Type = TYPES[type], n = shape.at(-1), whole = shape.reduce((count, size) => count * size, 1), count = lower ? whole / n * (n + 1) / 2 : whole
-    const sent = new Type(bytes.slice(at, at + count * Type.BYTES_PER_ELEMENT).buffer)
-    at += count * Type.BYTES_PER_ELEMENT
+    const sent = new Type(buffer, at, count)
+    at += Math.ceil(sent.byteLength / 4) * 4
     const decoded = scale ? coarse(scale) : type === "b2" ? bfloat16 : asSent
     return lower ? new Numbers(squares(decoded(sent), n, whole / (n * n)), asSent, shape, !!scale) : new Numbers(sent, decoded, shape, !!scale)
   })
@@ -50,9 +52,9 @@ function bfloat16(given) {
 
 // A header with the long lists in their places, each of which is sent once.
 function whole(value, lists) {
-  if (value === null || typeof value !== "object") return value
+  if (value === null) return value
   if ("list" in value) return lists[value.list]
-  for (const name in value) value[name] = whole(value[name], lists)
+  for (const name in value) if (typeof value[name] === "object") value[name] = whole(value[name], lists)
   return value
 }
 

@@ -99,12 +99,12 @@ def with_bytes(header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> bytes
 
 
 def framed(header: Mapping[str, Any], arrays: Arrays | None = None) -> bytes:
-    """Length of the header, header, numbers."""
+    """Length of the header, header, numbers: each array fills whole words of four bytes, as its reader needs it."""
     arrays = arrays or Arrays()
     lists = {"lists": arrays.lists} if arrays.lists else {}
     whole = {**header, "arrays": arrays.headers, **lists}
     head = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
-    return struct.pack("<I", len(head)) + head + b"".join(arrays.parts)
+    return struct.pack("<I", len(head)) + head + b"".join(part + bytes(-len(part) % 4) for part in arrays.parts)
 
 
 def encode(scene: Scene, palette: Mapping[str, Mapping[str, str]] | None = None) -> bytes:
