@@ -5,8 +5,6 @@
 English stands in the folder, Chinese in its ``zh``; FOLDER/index.html is where to begin, without a server.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 ``{terms}`` and ``{values} story-pre-ln`` in a page, in the language that the site is made in.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from docutils import nodes

@@ -5,8 +5,6 @@
 writes both files anew from ``viz_model/texts/<language>/glossary.toml``, which the app's own glossary is read from too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from viz_model.island import glossary

@@ -3,18 +3,16 @@
     python tests/browser/monkey.py [--seed 17] [--actions 2000] [--minutes 12] [--all] [--url http://127.0.0.1:8501]
 
 A visit begins at some page, model, language and sentence, and goes on for a hundred actions in one tab: heads, layers,
-tokens and cells are clicked, also ten times in a moment; keys; typing, also while clicking; Back and Forward five
-times, the place of the norm eight times; model, language, sentence and page change; the network goes and comes back;
-the window changes its size; a second tab opens. After each ten the page comes to rest, and the same address is opened
-in a new tab: both must show the same, and nothing may have failed, in the browser or on the server.
+tokens and cells are clicked, also ten times in a moment; options and guesses; keys; typing, also while clicking; Back
+and Forward five times, the place of the norm eight times; model, language, sentence and page change; the network goes
+and comes back; the window changes its size; a second tab opens. After each ten the page comes to rest, and its address
+is opened in a new tab: both must show the same, and nothing may have failed, in the browser or on the server.
 
 A visit stays on its page, which is one of those that are islands; with ``--all`` it goes to any page.
 
 Every visit has a seed of its own, which is printed where one fails: ``--seed`` makes that visit first. What is found
 on the page depends on how far it has come when an action begins, so a replay does much the same and not always all.
 """
-
-from __future__ import annotations
 
 import argparse
 import collections
@@ -145,6 +143,11 @@ class Screen:
       const corner = document.querySelector('[data-testid=stSidebarCollapseButton]')
       if (corner) corner.style.display = hide ? 'none' : ''
     }"""
+    _UNGUESS = """() => window.monkey.all('.quiz').forEach(quiz => {
+      quiz.guess = -1
+      quiz.lastChild?.replaceChildren()
+      window.monkey.all('[role=radio]', quiz).forEach(radio => { radio.ariaChecked = 'false' })
+    })"""
     _SETS = """() => !!document.activeElement?.matches(
       '[role=slider], [role=spinbutton], [role=switch], [type=range], [type=number], [type=checkbox]')"""
 
@@ -191,7 +194,8 @@ class Screen:
         folds = "'.examples details[open], details.answer[open]'"
         self.page.evaluate(f"window.monkey.all({folds}).forEach(fold => {{ fold.open = false }})")
         self.page.evaluate("document.activeElement?.blur()")
-        # What a model has gone on to write is in no address.
+        # Guesses, and what a model has gone on to write, are in no address.
+        self.page.evaluate(self._UNGUESS)
         self.page.evaluate("window.monkey.all('.tools .restart:not(:disabled)').forEach(button => button.click())")
 
     def read(self) -> tuple[list[str], collections.Counter[str]]:
@@ -346,6 +350,7 @@ class Monkey:
             "quick": (6, lambda u: ", ".join(str(screen.pick(each)) for each in u[:10])),
             "keys": (10, self._keys),
             "cell": (5, lambda u: screen.press("[role=grid]", u[0], u[1], u[2])),
+            "choose": (6, lambda u: screen.press("[role=radio]", u[0])),
             "type": (8, self._type),
             "sentence": (6, self._sentence),
             "back": (6, lambda u: self._history(u, "back")),

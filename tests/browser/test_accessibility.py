@@ -6,8 +6,6 @@ What is Streamlit's own and not in our hands stands in :data:`STREAMLIT`, dated;
 was fails.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

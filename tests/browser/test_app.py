@@ -1,7 +1,5 @@
 """What only a real browser can show: painting, clicking, typing, links, narrow and dark screens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The benchmark of interactions counts no page as painted on which a picture is missing."""
 
-from __future__ import annotations
-
 import pytest
 from benchmarks import interactions
 from browser_driver import WIDE, Visit

@@ -1,7 +1,5 @@
 """A number is written alike by Python, in files and for screen readers, and by the browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

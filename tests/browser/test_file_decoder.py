@@ -1,7 +1,5 @@
 """The decoder of a saved walk: it reads as the tokenizer does, says what the model says, and draws the same tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

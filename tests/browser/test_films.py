@@ -1,7 +1,5 @@
 """Films, decoded: as long as asked for, of the size asked for, and something moves in them."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same in Firefox: every page is drawn without an error, and what one does with pointer and keyboard works."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import urlencode
 

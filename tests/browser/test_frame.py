@@ -1,7 +1,5 @@
 """What stands around every page: how much room it takes, what stays in sight, and whom it serves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -87,6 +85,14 @@ def test_the_tokens_are_one_stop_of_the_keyboard(name: str, visit: Visit) -> Non
     assert page.evaluate(f"() => ({FOCUSED})().getAttribute('aria-pressed')") == "true"
     page.keyboard.press("Tab")
     assert not page.evaluate(f"() => ({FOCUSED})().matches('.chip')")
+
+
+def test_a_list_goes_at_once(visit: Visit) -> None:
+    """One whose fading is broken off would stand unseen over what is below it."""
+    page = visit("/backward", options=LAPTOP, text=TEXT)
+    page.get_by_test_id("stSidebar").get_by_role("combobox").first.click(delay=80)
+    page.get_by_role("option", name="story-alibi").wait_for()
+    assert page.evaluate("getComputedStyle(document.querySelector('[data-trigger]')).transitionProperty") == "none"
 
 
 def test_a_picture_stands_alone_with_its_sentence_and_answers(visit: Visit) -> None:

@@ -1,7 +1,5 @@
 """A technical term is marked where it first stands, and tells what it means to pointer, finger and keyboard."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

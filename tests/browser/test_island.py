@@ -1,7 +1,5 @@
 """A page as one island, in a browser: without its server, and beside what is Streamlit's own."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from pathlib import Path

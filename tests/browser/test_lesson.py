@@ -1,7 +1,5 @@
 """One lesson in a browser, from the link to the file that is handed in, and read again by the teacher."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A click on a head, layer or token: pictures answer before it returns, texts soon after."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

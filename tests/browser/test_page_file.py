@@ -1,7 +1,5 @@
 """A page as a file: opened from disk with the network cut, it answers as the app does, in both languages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Payloads typed into the box of a real browser: shown to the letter, and nothing of them runs or is fetched."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

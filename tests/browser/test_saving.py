@@ -1,7 +1,5 @@
 """The menu in a picture's corner: by keyboard to it and back, and the files hold what is on the screen."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """The search: one key away on every page; what is typed narrows it, and what is chosen opens."""
 
-from __future__ import annotations
-
 import pytest
 from browser_driver import Visit, settle, wait_for_query
 

@@ -1,7 +1,5 @@
 """Drawing a digit in a real browser: it is recognized while one draws, and where the model looks is painted."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

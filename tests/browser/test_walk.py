@@ -1,7 +1,5 @@
 """The walk in a real browser: every beat fits its screen and stands still; it writes; guesses wait for an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -9,8 +9,6 @@ One module a topic, of the topic's name, with
     with the numbers, pictures and claims of the topic.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import zlib

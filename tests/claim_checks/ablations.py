@@ -1,7 +1,5 @@
 """Claims of the page of experiments, each on runs made again by hand from the model's own code."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterator

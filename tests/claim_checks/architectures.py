@@ -1,7 +1,5 @@
 """Claims of the architectures page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

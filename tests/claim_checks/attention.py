@@ -1,7 +1,5 @@
 """Claims of the attention page."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Claims of the page on why a token is expected."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Claims of the page on how a weight learns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

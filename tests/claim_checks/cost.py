@@ -1,7 +1,5 @@
 """Claims of the cost page."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Claims of the page of the bugs."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator

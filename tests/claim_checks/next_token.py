@@ -1,7 +1,5 @@
 """Claims of the pages on what comes out."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

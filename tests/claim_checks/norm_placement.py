@@ -1,7 +1,5 @@
 """Claims of the page on Pre-LN and Post-LN."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Claims of the overview."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

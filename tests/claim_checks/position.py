@@ -1,7 +1,5 @@
 """Claims of the position page."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

@@ -3,8 +3,6 @@
 How often each claim was made is printed at the end of the test run; one that was never made is dead or untested.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections import Counter

@@ -1,7 +1,5 @@
 """Every claim has an example of which it is said, and one of which it must not be, and says the same everywhere."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Texts of many kinds on which all claims are checked: stories, Chinese, code, single tokens, repetition, noise."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Claims of the tokens page."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Claims of the training lab. Those on trainings are made in ``tests/topics/training_lab/test_claims.py``."""
 
-from __future__ import annotations
-
 import math
 import operator
 import statistics

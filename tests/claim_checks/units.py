@@ -1,7 +1,5 @@
 """Claims of the page of heads and neurons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

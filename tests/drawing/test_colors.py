@@ -1,7 +1,5 @@
 """Colors are told apart by everybody, on a light page and on a dark one, and so is what a legend names."""
 
-from __future__ import annotations
-
 import tomllib
 from itertools import combinations, product
 from pathlib import Path

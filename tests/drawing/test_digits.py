@@ -1,7 +1,5 @@
 """How numbers are written for people."""
 
-from __future__ import annotations
-
 from viz_model.drawing.chart import Axis
 from viz_model.drawing.digits import root, small, three, written
 from viz_model.texts import LANGUAGES, said

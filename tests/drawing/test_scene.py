@@ -1,7 +1,5 @@
 """Scenes are sent as they are: every number, what it stands for, and what is masked, never more than the budget."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures leave as files, drawn without a browser: what is in them is what the scene holds."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

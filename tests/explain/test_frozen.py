@@ -1,7 +1,5 @@
 """A run that is held keeps what it reads of itself, and nothing keeps the run."""
 
-from __future__ import annotations
-
 import weakref
 
 import viz_model as vm

@@ -1,7 +1,5 @@
 """Figures without the app: of every bundled model, in every format, the same picture that a page shows."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import dataclasses

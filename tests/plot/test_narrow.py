@@ -1,7 +1,5 @@
 """Figures in a column of a paper: nothing that is written crosses the edge, touches its neighbor, or is too small."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Pages as files: what is in them, in which languages, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

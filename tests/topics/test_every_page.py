@@ -1,7 +1,5 @@
 """Every page, with all that opens on it, tells of a run of every kind of model: nothing in its texts is left open."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

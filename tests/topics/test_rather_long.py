@@ -1,7 +1,5 @@
 """A run too long for tables of all layers: what is little of each layer is there of all of them all the same."""
 
-from __future__ import annotations
-
 import pkgutil
 from dataclasses import replace
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Experiments on runs: measures against their definitions, what holds of every kind of model, and the page."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

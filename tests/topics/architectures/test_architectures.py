@@ -1,7 +1,5 @@
 """Two models side by side: parts, plans, masks, one sentence, and what is said and drawn of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the attention page draws and says is the run, at every layer, head and token."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

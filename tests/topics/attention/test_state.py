@@ -1,7 +1,5 @@
 """Where a layer holds a state or convolves: what tokens do to it, what is read of it, and what it keeps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import islands

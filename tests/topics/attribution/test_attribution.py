@@ -1,7 +1,5 @@
 """Why a token: pictures hold the numbers that they are made of, and the page asks and answers by runs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from typing import Any

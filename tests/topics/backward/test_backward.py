@@ -1,7 +1,5 @@
 """The page on how a weight learns shows the run's own gradients, in every station and for every weight."""
 
-from __future__ import annotations
-
 import islands
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """A batch as one tensor against its rows alone; its loss and its norms against PyTorch's own; and its page."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The block page's views: every strip, norm, neuron, expert weight is that of the trace and of the equations."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Multiplications and parameters against PyTorch's own counter, the model itself and a count by sizes."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterator

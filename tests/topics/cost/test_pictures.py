@@ -1,7 +1,5 @@
 """The pictures of the page on cost, their numbers, and its sentences."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """The pictures and sentences of cross-attention are the numbers of the run, for every encoder–decoder."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import islands

@@ -1,7 +1,5 @@
 """Cosines, nearest rows, principal directions and averages of an embedding table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

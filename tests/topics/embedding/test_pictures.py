@@ -1,7 +1,5 @@
 """The embedding page: pictures and sentences hold what the run and the table have; one word in two sentences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from islands import look, one, pictures

@@ -1,7 +1,5 @@
 """The bugs: right ones give what the run has, wrong ones differ as the words say, and the first answer counts."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """What the page on the next token shows is the model's own distribution, and what sampling makes of it."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

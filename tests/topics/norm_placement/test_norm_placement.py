@@ -1,7 +1,5 @@
 """What the page on Pre-LN and Post-LN measures, draws and says, against independent computations and records."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

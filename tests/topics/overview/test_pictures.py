@@ -1,7 +1,5 @@
 """What the overview draws and says is the run, for every model and every selection; pooling never invents a value."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each scheme is the trace, its formula, or worked out from the weights; and what order and length change."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 

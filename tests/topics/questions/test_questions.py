@@ -1,7 +1,5 @@
 """Each of the ten questions is answered with what the model really does with the sentence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

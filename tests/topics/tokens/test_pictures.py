@@ -1,7 +1,5 @@
 """The tokens page: the cuts of two vocabularies, merges and rows, their drawing, and what is said of them."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import islands

@@ -1,7 +1,5 @@
 """Every rule, taken apart step by step, comes to what the tokenizer's own library makes of the text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace

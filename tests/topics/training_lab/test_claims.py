@@ -1,7 +1,5 @@
 """Each outcome of a training is reached by settings that a visitor can choose, and is then what the page says."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of the training lab: it refuses, trains, shows, and keeps a model for its visitor alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The curves of a run: they say what its reports say, they stay small, and their axes rest."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

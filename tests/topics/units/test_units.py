@@ -1,7 +1,5 @@
 """The page of a head or a neuron: the visitor's own sentence first, then the sample, and the way to it."""
 
-from __future__ import annotations
-
 import islands
 import pytest
 from app_driver import address, answer, heading, open_page, said, tell

@@ -1,7 +1,5 @@
 """The walk: every beat of every bundled model in both languages says what the run has, and asks what has an answer."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator
