@@ -55,7 +55,8 @@ function groupsOf(part) {
 
 function show(made) {
   const { body, words, bar } = made
-  const groups = [...body.children].filter(part => part.matches(PICTURE) || part.querySelector(`${PICTURE}, pre`))
+  // What stands behind a section's title is not shown.
+  const groups = [...body.children].filter(part => !part.matches(".section") && (part.matches(PICTURE) || part.querySelector(`${PICTURE}, pre`)))
   const shown = groups.flatMap(part => groupsOf(part).flatMap(scenes => {
     const group = scenes.map(root => ({ root }))
     // How many rows a picture has is seen once it stands there.

@@ -151,13 +151,14 @@ def test_the_table_of_terms_is_what_the_glossary_says(language: str) -> None:
 
 
 def test_what_a_language_lacks_is_english_key_by_key(invented: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("zh-CN", "zh", "ZH_tw", "xx", "yy-YY", "", None)
+    asked = ("zh-CN", "zh", "ZH_tw", "qaa", "yy-YY", "", None)
     assert [texts.preferred(locale) for locale in asked] == ["zh", "zh", "zh", invented, "en", "en", "en"]
     new, english = Texts(invented), Texts(ENGLISH)
     assert new("common.page_attention") == "Attenxx" and new("common.page_block") == english("common.page_block")
     assert new.prose("attention.lead") == "Leadxx."
     assert new.prose("attention.question") == english.prose("attention.question")
     assert new.sections("block") == english.sections("block")  # a file that is not there
+    assert new("common.conversation_read", n=1) == english("common.conversation_read", n=1) == "Read it: 1 token"
     pictures = Texts(invented, pictures=True)
     assert pictures.prose("attention.lead") == Texts(ENGLISH, pictures=True).prose("attention.lead") != "Leadxx."
     assert HEAD.labels(invented) == HEAD.labels(ENGLISH) != HEAD.labels("zh")
@@ -167,15 +168,21 @@ def test_what_a_language_lacks_is_english_key_by_key(invented: str, monkeypatch:
     assert new.error("nobody has translated this") == english.error("nobody has translated this")
 
 
+def test_what_no_language_has_is_refused_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "language.toml").write_text('nam = "Xxish"\n', encoding="utf-8")
+    with pytest.raises(TypeError, match=r"language\.toml: .*nam"):
+        Language.read(tmp_path)
+
+
 @pytest.fixture
 def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    folder = tmp_path / "xx"
+    folder = tmp_path / "qaa"
     folder.mkdir()
     (folder / "language.toml").write_text('name = "Xxish"\n', encoding="utf-8")
     (folder / "common.toml").write_text('page_attention = "Attenxx"\n', encoding="utf-8")
     (folder / "attention.md").write_text("## lead\nLeadxx.\n", encoding="utf-8")
-    monkeypatch.setitem(LANGUAGES, "xx", Language.read(folder))
-    return "xx"
+    monkeypatch.setitem(LANGUAGES, "qaa", Language.read(folder))
+    return "qaa"
 
 
 def test_no_text_is_empty() -> None:

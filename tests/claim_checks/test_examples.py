@@ -16,7 +16,9 @@ CLAIMS = [(topic, verdict, claim) for topic, verdict in EVERY for claim in verdi
 
 @pytest.mark.parametrize(("topic", "verdict", "claim"), CLAIMS, ids=lambda part: getattr(part, "name", part))
 def test_a_claim_holds_where_it_should_and_nowhere_else(topic: str, verdict: Verdict[Any], claim: Claim[Any]) -> None:
-    said, unsaid = checks(topic).EXAMPLES[f"{verdict.name}.{claim.name}"]
+    name, examples = f"{verdict.name}.{claim.name}", checks(topic).EXAMPLES
+    assert name in examples, f"{name}: EXAMPLES of tests/claim_checks/{topic}.py has no values of which it is said"
+    said, unsaid = examples[name]
     assert verdict.of(said) is claim
     assert verdict.of(unsaid) is not claim
 

@@ -59,6 +59,11 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s\u2400-\u2426]", "", text)
 
 
+def test_every_figure_is_drawn_here() -> None:
+    others = {"Figure", "Grid", "compare", "experts", "grid", "painted", "show"}  # in tests of their own
+    assert {*FUNCTIONS, *others} == {*vm.plot.__all__}, "FUNCTIONS says which figures these tests draw"
+
+
 def told(path: Path) -> str:
     """What the only page of a PDF says, without blanks."""
     (page,) = pypdfium2.PdfDocument(path)
@@ -77,7 +82,8 @@ def test_every_figure_of_every_model_is_saved_whole(model: str, name: str, tmp_p
             drawn(model, name)
         return
     figure = drawn(model, name, lang=lang, theme="paper")
-    assert isinstance(figure.data, tuple) and len(repr(figure.data)) < 800  # names and shapes, no numbers
+    assert isinstance(figure.data, tuple), "data: a NamedTuple of arrays, written by @short_repr"
+    assert len(repr(figure.data)) < 800  # names and shapes, no numbers
     said = written(figure.save(tmp_path / "x.svg").read_text(encoding="utf-8"))
     assert figure.caption.replace(" ", "") in "".join(said).replace(" ", "") and model in figure.caption
     if lang == "zh":

@@ -46,7 +46,8 @@ class Language:
         letters: what its words begin with, as ranges of a regular expression.
         large: the number that ``models.size_large`` counts.
         small: the number that ``models.size_small`` counts.
-        one: of words that follow a number, what they are where it is 1: "tokens" is "token", and "are" is "is".
+        one: of words that follow a number, what they are where it is 1: "tokens" is "token", and "are" is "is". English
+            words that are not named here are as in English, for what a language says in English.
     """
 
     folder: Path
@@ -59,7 +60,13 @@ class Language:
     @classmethod
     def read(cls, folder: Path) -> "Language":
         """Raises TypeError: the file says something else than the attributes above."""
-        return cls(folder, **tomllib.loads((folder / "language.toml").read_text(encoding="utf-8")))
+        own, english = (
+            tomllib.loads((each / "language.toml").read_text(encoding="utf-8")) for each in (folder, FOLDER / ENGLISH)
+        )
+        try:
+            return cls(folder, **own | {"one": english["one"] | own.get("one", {})})
+        except TypeError as wrong:
+            raise TypeError(f"{folder / 'language.toml'}: {wrong}") from None
 
 
 _FOLDERS = sorted(
