@@ -174,7 +174,9 @@ def test_on_a_projector_every_picture_of_every_page_is_whole(language: str, visi
     none, page = [], None
     for name in PAGES:
         if page is None:
-            page = visit(f"/{name}", options=PROJECTOR, saves_data=True, lang=language, view="present", **all_open(name))
+            page = visit(
+                f"/{name}", options=PROJECTOR, saves_data=True, lang=language, view="present", **all_open(name)
+            )
         else:
             turn(page, f"/{name}", lang=language, view="present", **all_open(name))
         turns = page.locator(".viz-slides .on")
