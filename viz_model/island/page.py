@@ -431,11 +431,10 @@ def flat(items: Iterable[Item | Row | Section]) -> Iterator[Item]:
                 yield item
 
 
-def scenes(page: Page, look: Look, opened: Iterable[str] | None = None) -> Iterator[tuple[Item, Scene]]:
-    """The pictures of a page with what draws them; of sections those that are ``opened``, by default all."""
-    names = None if opened is None else set(opened)
+def scenes(page: Page, look: Look) -> Iterator[tuple[Item, Scene]]:
+    """The pictures of a page with what draws them, those of its sections too."""
     for part in (*page.items, *page.end):
-        if isinstance(part, Section) and ((names is not None and part.name not in names) or not is_there(part, look)):
+        if isinstance(part, Section) and not is_there(part, look):
             continue
         for item in flat([part]):
             if isinstance(made := item(look), Scene | Plot):

@@ -45,8 +45,7 @@ def layers(trace: Trace) -> Sequence[int]:
     """Those that are worth the search: all that attend, but of a run whose blocks are computed anew only the one in
     their middle. All layers of a model in which none attends.
     """
-    every = range(trace.n_layers)
-    found: Sequence[int] = [layer for layer in every if f"blocks.{layer}.attn.pattern" in trace] or every
+    found = trace.attending or range(trace.n_layers)
     return found[len(found) // 2 :][:1] if isinstance(trace.values, Recomputed) else found
 
 

@@ -216,8 +216,7 @@ class Run:
 
 def start(trace: Trace) -> tuple[int, int, int]:
     """Layer, head and token to begin with: a query, not the last, that reads mostly one token farther back."""
-    layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
-    layers = [n for n in layers if trace.config.source_of(trace.stack.side, n) is None]
+    layers = [n for n in trace.attending if trace.config.source_of(trace.stack.side, n) is None]
     if isinstance(trace.values, Recomputed):
         layers = layers[len(layers) // 2 :][:1]
     marks, at = list(heads.marks(trace)), np.arange(len(trace))

@@ -17,7 +17,7 @@ def chapter(run: Run) -> Chapter:
     # The layers whose heads have a map: all that attend, or those of them around this one.
     many = max(1, MOST_HEADS // config.n_heads)
     first = max(0, min(look.layer - many // 2, run.trace.n_layers - many))
-    every = [n for n in range(first, first + many) if f"blocks.{n}.attn.pattern" in run.trace]
+    every = [n for n in run.trace.attending if first <= n < first + many]
     only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
     total = "heads_average" if np.allclose(run.pattern.sum(-1), 1, atol=1e-3) else "heads_sum"
     shared = config.n_heads // config.n_kv_heads
