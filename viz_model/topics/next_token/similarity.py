@@ -9,6 +9,7 @@ from viz_model.drawing import chart, matrix
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.scene.writing import begun, short
+from viz_model.drawing.spans import around
 from viz_model.drawing.theme import signed
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -57,12 +58,11 @@ class SimilarityView(NamedTuple):
 def similarity(look: Look) -> SimilarityView:
     """The tokens of a sentence, of a long one those around the selected."""
     vectors = token_vectors(look.trace)
-    shown = min(len(look), MOST_TOKENS)
-    first = min(max(0, look.token - shown // 2), len(look) - shown)
-    part = np.concatenate((vectors[first : first + shown], vectors.mean(0, keepdims=True)))
-    found = cosines(part)
-    others = np.where(np.eye(shown, dtype=bool), -np.inf, found[:-1, :-1])
-    return SimilarityView(first, found, others.argmax(1) if shown > 1 else np.zeros(1, int), len(look) - shown)
+    part = around(look.token, len(look), MOST_TOKENS)
+    found = cosines(np.concatenate((vectors[part], vectors.mean(0, keepdims=True))))
+    n = len(found) - 1
+    others = np.where(np.eye(n, dtype=bool), -np.inf, found[:-1, :-1])
+    return SimilarityView(part.start, found, others.argmax(1), len(look) - n)
 
 
 def _tokens(look: Look) -> dict[str, Any]:

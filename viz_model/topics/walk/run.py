@@ -14,6 +14,7 @@ from viz_model.island.held import MOST_TOKENS
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads, lens
+from viz_model.measures.stream import part_of
 from viz_model.model import ops
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
@@ -119,8 +120,7 @@ class Run:
 
     def around(self, most: int = MOST_ROWS) -> range:
         """So many tokens, the selected one among them: those that have a row where all have one alike."""
-        stop = min(len(self), max(most, self.look.token + 1))
-        return range(max(0, stop - most), stop)
+        return part_of(len(self), self.look.token, most)
 
     @property
     def table(self) -> torch.Tensor:
