@@ -19,6 +19,7 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Trials
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -412,6 +413,11 @@ class Topic:
         if page is not None and not (self.mixes or config.attends or (self.sums_heads and config.sums_heads)):
             return self._said("mixed_otherwise")
         return page if page is None or config.attends else replace(page, trials=None)
+
+    def heading(self, page: Page | None, t: Texts) -> str:
+        """What it is called; a page that some models have in its place may have a name of its own."""
+        own = f"{page.topic}.heading" if page is not None else ""
+        return t(own) if t.has_label(own) else t(f"common.page_{self.name}")
 
     def _said(self, key: str) -> Page:
         """A sentence in the place of a page."""
