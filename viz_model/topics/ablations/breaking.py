@@ -180,10 +180,10 @@ def came_from(plain: Trace, shuffle: ShuffleTokens) -> tuple[int, ...]:
     return shuffle.prepare(run).ids[side]
 
 
-def a_shuffle(plain: Trace, tries: int = 20) -> ShuffleTokens | None:
-    """The first seed that moves most tokens; None where no token can move."""
+def a_shuffle(plain: Trace) -> ShuffleTokens | None:
+    """The first seed of twenty that moves most tokens; None where no token can move."""
     found: tuple[int, ShuffleTokens] | None = None
-    for seed in range(1, tries + 1):
+    for seed in range(1, 21):
         edit = ShuffleTokens(seed=seed)
         moved = sum(i != source for i, source in enumerate(came_from(plain, edit)))
         if moved and (found is None or moved > found[0]):
@@ -269,12 +269,12 @@ def patches(
         yield tuple(row)
 
 
-def neighbor(plain: Trace, position: int, most: int = 400) -> str | None:
+def neighbor(plain: Trace, position: int) -> str | None:
     """The text with one token replaced by the nearest other word of the model's own embedding table.
 
     Nearest by cosine among tokens that are written with letters and as long a gap in front, that are no
     other form of the same word, and whose text is read as exactly these tokens again; None where
-    there is none among the ``most`` nearest.
+    there is none among the 400 nearest.
     """
     if plain.text is None:
         return None
@@ -284,7 +284,7 @@ def neighbor(plain: Trace, position: int, most: int = 400) -> str | None:
     near = F.normalize(table, dim=-1) @ F.normalize(table[ids[position]], dim=-1)
     written = own.strip().lower()
     stem = written[:3]
-    for id in near.topk(min(most, len(near))).indices.tolist():
+    for id in near.topk(min(400, len(near))).indices.tolist():
         text = tokenizer.token(id).text
         word = text.strip().lower()
         gap = len(text) - len(text.lstrip())

@@ -35,13 +35,13 @@ PARTS = ("embed.token", "embed.patch", "embed.segment", "embed.position")
 Spans = Sequence[tuple[Any, int]]
 
 
-def waves(positions: np.ndarray, d_model: int, base: float, *, interleaved: bool = True) -> np.ndarray:
+def waves(positions: np.ndarray, d_model: int, base: float) -> np.ndarray:
     """[P] positions, whole or not -> [P, D], by the function that the model itself uses.
 
     A model only ever reads whole positions; the curve between them is for the eye.
     """
     at = torch.from_numpy(np.asarray(positions, dtype=np.float64))
-    return ops.sinusoid(at, d_model, base, interleaved=interleaved).numpy()
+    return ops.sinusoid(at, d_model, base).numpy()
 
 
 def added(look: Look) -> np.ndarray:
