@@ -54,7 +54,7 @@ def test_a_job_ends_closes_its_work_and_frees_its_place(how: str, monkeypatch: p
     if how in ("stopped", "gone"):
         assert work.began.wait(SOON) and not job.wait(0.2)  # longer than one may be gone
         job.stop() if how == "stopped" else here.clear()
-    assert job.wait(SOON) and job.ended == how and server.n_running == 0 and job.seconds >= 0
+    assert job.wait(SOON) and job.ended == how and not server._running and job.seconds >= 0
     assert not list(steps) if how == "done" else work.closed.is_set() and work.threads == {1}
 
 
@@ -71,7 +71,7 @@ def test_an_error_frees_the_place_and_is_kept(late: bool) -> None:
     server = Jobs(1)
     job = server.start(broken if late else not_even, lambda: True)
     assert job.wait(SOON) and job.ended == "failed" and str(job.error) == "no"
-    assert server.n_running == 0
+    assert not server._running
 
 
 def test_a_full_server_refuses_another_visitor_and_ones_next_job_takes_the_place_of_the_one_before() -> None:
@@ -81,14 +81,14 @@ def test_a_full_server_refuses_another_visitor_and_ones_next_job_takes_the_place
         with pytest.raises(Busy):
             server.start(Work().steps, lambda: True, instead_of=before)
     third, _ = started(server, instead_of=first)
-    assert first.wait(SOON) and first.ended == "stopped" and work.closed.is_set() and server.n_running == 2
+    assert first.wait(SOON) and first.ended == "stopped" and work.closed.is_set() and len(server._running) == 2
     with pytest.raises(Busy):
         server.start(Work().steps, lambda: True, instead_of=first)
     for job in (second, third):
         job.stop()
         assert job.wait(SOON)
     last, _ = started(server)
-    assert server.n_running == 1
+    assert len(server._running) == 1
     last.stop()
 
 

@@ -82,7 +82,6 @@ def note(t: Texts, run: runs.RunKey, view: ViewState, side: Side, part: str) -> 
 def _tells(run: runs.RunKey, view: ViewState, side: Side, part: str) -> dict[Place, float]:
     """How much each head tells of this sentence, of those layers that may be shown."""
     trace = runs.trace(run.plain).at(side)
-    part = part if f"blocks.0.{part}.pattern" in trace else "attn"
     among = salience.layers(trace) if view.layer is None else (view.layer,)
     return {
         Place(layer, head): much for layer in among for head, much in enumerate(_of_layer(run.plain, side, layer, part))

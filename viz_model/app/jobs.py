@@ -103,10 +103,6 @@ class Jobs:
         self._lock = threading.Lock()
         self._running: set[Job] = set()
 
-    @property
-    def n_running(self) -> int:
-        return len(self._running)
-
     def start(
         self, work: Callable[[], Iterator[object]], is_here: Callable[[], bool], instead_of: Job | None = None
     ) -> Job:

@@ -82,8 +82,7 @@ def section(page: Page) -> None:
     st.subheader(words("what_if"), anchor=False)
     elements.see(page, "what_if", layer=view.layer)
     if page.at("attn.convolved") in page.trace:  # without heads, there is nothing to switch off or to mask
-        attending = [n for n in range(page.trace.n_layers) if f"blocks.{n}.attn.pattern" in page.trace]
-        st.info(page.t("common.unattended", layer=view.layer, layers=", ".join(map(str, attending))))
+        st.info(page.t("common.unattended", layer=view.layer, layers=", ".join(map(str, page.trace.attending))))
         return
     mask, before, changed = run(page)
     _matrices(page, mask, changed or before)

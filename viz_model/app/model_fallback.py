@@ -73,14 +73,8 @@ def _put(view: ViewState, changes: dict[str, Any]) -> ViewState:
     return found
 
 
-def mark(t: Texts) -> None:
-    """That the model of this page is lent, and which one comes back."""
-    if said := note(t):
-        st.caption(said)
-
-
 def note(t: Texts) -> str:
-    """The same as a sentence; "" where the model is the visitor's own choice."""
+    """That the model of this page is lent, and which one comes back; "" where it is the visitor's own choice."""
     lent: _Lent | None = st.session_state.get(_LENT)
     if lent is None:
         return ""

@@ -8,15 +8,12 @@ between its steps, and whoever waits for the model waits for a :class:`RunLock`.
 
 import threading
 from types import TracebackType
-from typing import TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 CHECKED_EVERY = 0.05
 """Seconds between two looks of somebody who waits: a tenth of what a person notices."""
-
-Item = TypeVar("Item")
 
 
 def check() -> None:

@@ -216,16 +216,6 @@ class RunKey(NamedTuple):
         return self._replace(edits="")
 
 
-def trace(asked: RunKey) -> vm.Trace:
-    """What was asked for. It is immutable, so that visitors can share it.
-
-    Raises:
-        TextError: the text cannot be written in the model's vocabulary.
-        ValueError: an edit names a place that the model or the text does not have.
-    """
-    return _traced(asked)
-
-
 def bytes_of(run: vm.Trace) -> int:
     """What a run keeps, and of a long one the block that may be computed again beside it."""
     lengths: dict[Side, int] = {side: len(run.at(side)) for side in run.config.sides}
@@ -240,7 +230,13 @@ def bytes_of(run: vm.Trace) -> int:
 
 
 @cached(size=bytes_of)
-def _traced(asked: RunKey) -> vm.Trace:
+def trace(asked: RunKey) -> vm.Trace:
+    """What was asked for. It is immutable, so that visitors can share it.
+
+    Raises:
+        TextError: the text cannot be written in the model's vocabulary.
+        ValueError: an edit names a place that the model or the text does not have.
+    """
     return run(asked)
 
 

@@ -57,7 +57,7 @@ def entries(t: Texts, config: ModelConfig, trace: vm.Trace | None) -> list[Entry
     for page in _PAGES[:-2]:
         found += _sections(page, config, t)
     if trace is not None and trace.n_layers * trace.config.n_heads <= MOST_HEADS:
-        attending = {n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace}
+        attending = trace.attending
         for layer, does in enumerate(heads.kinds(trace)):
             for head, summary in enumerate(does if layer in attending else ()):
                 label = t("common.head_name", layer=layer, head=head, does=HEAD.label(t.language, summary))

@@ -275,7 +275,7 @@ def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Loo
         **top,
         "heads": (head_picker.sent(now.page, arrays, look) or None) if now is not None and has_heads else None,
         **island.place(state.current(), now.usual if now else {}, island.chosen_of(view, topic.name, options), is_open),
-        "heading": "" if is_alone or view.present else _heading(topic, shown, t),
+        "heading": "" if is_alone or view.present else topic.heading(shown, t),
         "renews": topic.is_story,
         "present": island.turns(view, topic.name, t),
         "terms": None if is_alone else glossary.sent(t),
@@ -288,12 +288,6 @@ def _message(opened: Opened, now: Now | None, notes: tuple[Line, ...], look: Loo
     menu = "" if view.present else t("saving.menu")
     beside = None if now.beside is None else look_at(shown, now.page, now.beside)
     return message.message(page, look, arrays, is_open, menu, beside, **said)
-
-
-def _heading(topic: Topic, shown: Page | None, t: Texts) -> str:
-    """What a page is called; one that some models have in its place may have a name of its own."""
-    own = f"{shown.topic}.heading" if shown is not None else ""
-    return t(own) if own and t.has_label(own) else t(f"common.page_{topic.name}")
 
 
 def _asked(view: ViewState, topic: Topic) -> str:

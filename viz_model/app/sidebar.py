@@ -59,8 +59,8 @@ def _model(view: ViewState, lm: vm.LanguageModel, t: Texts) -> None:
     st.caption(model(view.model, lm, t))
 
 
-def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidden: bool = False) -> None:
-    """Pre-LN | Post-LN: swaps the model for its trained twin; ``hidden`` leaves its label to screen readers."""
+def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str) -> None:
+    """Pre-LN | Post-LN: swaps the model for its trained twin."""
     state.follow(key, lm.config.norm_at)
 
     def changed() -> None:
@@ -79,7 +79,6 @@ def norm_toggle(view: ViewState, lm: vm.LanguageModel, t: Texts, key: str, hidde
         help=t("common.norm_at_help") if lm.twin else t("common.no_twin"),
         disabled=lm.twin is None,
         required=True,
-        label_visibility="collapsed" if hidden else "visible",
         width="stretch",
         on_change=changed,
     )

@@ -209,12 +209,9 @@ def parse(
         chosen.pop(f"{page}.{choice.name}", None)
         if value != choice.default or choice.name in opened:
             chosen[f"{page}.{choice.name}"] = choice.write(value)
-    if query.get("view", PRESENT) != PRESENT:
-        notices.append(Notice("common.unknown_beside", {"name": "view", "asked": query["view"][:80]}))
-    if query.get("typed", TYPED) != TYPED:
-        notices.append(Notice("common.unknown_beside", {"name": "typed", "asked": query["typed"][:80]}))
-    if query.get("beside", TWIN) != TWIN:
-        notices.append(Notice("common.unknown_beside", {"name": "beside", "asked": query["beside"][:80]}))
+    for name, known in (("view", PRESENT), ("typed", TYPED), ("beside", TWIN)):
+        if query.get(name, known) != known:
+            notices.append(Notice("common.unknown_beside", {"name": name, "asked": query[name][:80]}))
     view = ViewState(
         model=model,
         text=query.get("text"),

@@ -148,7 +148,7 @@ def survey(lm: LanguageModel, texts: Iterable[Text], settings: Settings = Settin
     return dataclasses.replace(natural, repeated=work(lm, Job(0, random), alone).heads)
 
 
-def repeated_texts(lm: LanguageModel, seed: int = 0) -> tuple[tuple[int, ...], ...]:
+def repeated_texts(lm: LanguageModel) -> tuple[tuple[int, ...], ...]:
     """Texts of random tokens said several times over, as token ids; none where the context is too short.
 
     25 different tokens, drawn evenly from all but the control tokens, four times over, between the
@@ -160,7 +160,7 @@ def repeated_texts(lm: LanguageModel, seed: int = 0) -> tuple[tuple[int, ...], .
     different = min(RANDOM_TOKENS, (lm.config.n_context - len(before) - len(after)) // REPEATS, len(allowed))
     if different < 2:
         return ()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = (rng.choice(allowed, different, replace=False).tolist() for _ in range(N_REPEATED))
     return tuple((*before, *(ids * REPEATS), *after) for ids in drawn)
 

@@ -1,7 +1,7 @@
 """A picture that a model reads, its patches, numbers of the patches painted over it, and the classes it may be of."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Act, Cells, Mark, Panel, Rect, Text
 from viz_model.drawing.tables import By, Each, Phrase
 
+Tint: TypeAlias = Literal["share", "signed"]
 FAINT = 0.4
 """How much of the ink is left where numbers are painted over it."""
 CLASS, PITCH = 40.0, 8.0
 """Pixels that the cell of [CLS] takes beside a picture, and what lies between them."""
 TILE = 20.0
 """Pixels above a small picture, for its name."""
+TOP = 24.0
+"""Above a large one."""
 
 
 class Painted(NamedTuple):
@@ -64,16 +67,7 @@ def ink(id: str, pixels: np.ndarray, x: float, y: float, width: float, height: f
 
 
 def painted(
-    view: Painted,
-    x: float,
-    y: float,
-    size: float,
-    top: float,
-    *,
-    id: str = "",
-    look: Literal["share", "signed"] = "share",
-    role: str = "pattern",
-    selects: bool = True,
+    view: Painted, x: float, y: float, size: float, top: float, *, look: Tint = "share", selects: bool = True
 ) -> list[Mark]:
     """The picture ``size`` pixels wide with its numbers over it, [CLS] in a cell to its left.
 
@@ -81,16 +75,16 @@ def painted(
     """
     rows, columns = view.grid
     left, tall = x + view.left, size / columns
-    marks: list[Mark] = ink(f"{id}ink", view.pixels, left, y, size, tall * rows, FAINT)
+    marks: list[Mark] = ink("ink", view.pixels, left, y, size, tall * rows, FAINT)
 
     def of(name: str, positions: range, x: float, y: float, width: float) -> Cells:
         names = [view.names[n] for n in positions]
         values = _made(view.values, lambda all: all[..., positions.start : positions.stop])
         numbers: Any = values if isinstance(values, By) else By((), values)
         return Cells(
-            id=f"{id}{name}", x=x, y=y, width=width, height=tall, opacity=0.8,
+            id=name, x=x, y=y, width=width, height=tall, opacity=0.8,
             values=_made(values, lambda all: all[..., None, :]),
-            look=look, role=role, top=top,
+            look=look, role="pattern", top=top,
             columns=tuple(names),
             labels=cast(Any, Each("{{name}}: {{value}}", {"name": names, "value": numbers._replace(write="3")})),
             where=Where(view.site, view.place, columns=tuple(positions)) if view.site else None,
@@ -107,17 +101,30 @@ def painted(
         marks.append(of(f"row.{row}", positions, left, y + row * tall, size))
     if view.has_class:
         middle, below = x + CLASS / 2, y + tall + 9
-        marks.append(Text(id=f"{id}class.name", text="[CLS]", x=middle, y=below, anchor="middle", fill="muted"))
-    return [*marks, *frames(view, x, y, size, id)]
+        marks.append(Text(id="class.name", text="[CLS]", x=middle, y=below, anchor="middle", fill="muted"))
+    return [*marks, *frames(view, x, y, size)]
 
 
-def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list[Mark]:
+def enlarged(
+    view: Painted, size: float, top: Any, name: Any, said: Any = "", *, look: Tint = "share", selects: bool = True
+) -> Panel:
+    """A picture as :func:`painted`, a panel under its name and, where it is ``said``, what full color stands for."""
+    rows, columns = view.grid
+    width = view.left + size
+    marks: list[Mark] = [Text(id="name", text=name, y=12, bold=True, size=13)]
+    if said:
+        marks.append(Text(id="top", text=said, x=width, y=12, anchor="end", fill="muted"))
+    marks += painted(view, 0, TOP, size, top, look=look, selects=selects)
+    return Panel(id="large", marks=marks, height=TOP + size * rows / columns + 6, min=int(width), most=int(width))
+
+
+def frames(view: Painted, x: float, y: float, size: float) -> list[Mark]:
     """Lines around the picture and around [CLS], and a ring around what is chosen."""
     rows, columns = view.grid
     left, tall, wide = x + view.left, size / columns, size / columns
-    marks: list[Mark] = [Rect(id=f"{id}frame", x=left, y=y, width=size, height=tall * rows, stroke="grid")]
+    marks: list[Mark] = [Rect(id="frame", x=left, y=y, width=size, height=tall * rows, stroke="grid")]
     if view.has_class:
-        marks.append(Rect(id=f"{id}class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"))
+        marks.append(Rect(id="class.frame", x=x, y=y, width=CLASS, height=tall, stroke="grid"))
     if view.chosen is None:
         return marks
     boxes = [(x, y, CLASS)] * view.has_class
@@ -126,7 +133,7 @@ def frames(view: Painted, x: float, y: float, size: float, id: str = "") -> list
     for n, name in enumerate(("x", "y", "width")):
         places = By(("token",), np.array([box[n] for box in boxes], np.float32))
         ring[name] = places if view.chosen == "token" else float(places.values[int(view.chosen)])
-    return [*marks, Rect(id=f"{id}ring", **ring)]
+    return [*marks, Rect(id="ring", **ring)]
 
 
 def _made(values: Any, make: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -158,7 +165,7 @@ def tiles(
     size: float,
     columns: int,
     *,
-    look: Literal["share", "signed"] = "share",
+    look: Tint = "share",
     beside: bool = True,
 ) -> Panel:
     """Small pictures without [CLS], so many in a row, each under its name; ``beside`` says whether [CLS] is told,

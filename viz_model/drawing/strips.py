@@ -81,9 +81,9 @@ def top_of(values: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
 
 
-def scaled(name: str, values: np.ndarray, look: Literal["signed", "share", "bars"] = "signed", **more: Any) -> Strip:
-    """A strip whose own largest magnitude has full color, or of shares, a whole 1."""
-    return Strip(name, values, look, 1.0 if look == "share" else top_of(values), **more)
+def scaled(name: str, values: np.ndarray) -> Strip:
+    """A strip whose own largest magnitude has full color."""
+    return Strip(name, values, "signed", top_of(values))
 
 
 def matrix(view: heatmap.HeatmapView, *, written: bool = False, hidden: str = "−∞") -> StripsView:

@@ -94,11 +94,6 @@ def signed(number: float, digits: int = 4) -> str:
     return f"({number:.{digits}f})" if number < 0 else f"{number:.{digits}f}"
 
 
-def cut(label: str, most: int = 14) -> str:
-    """A label, cut in the middle where it is longer than ``most``."""
-    return label if len(label) <= most else f"{label[: most // 2]}…{label[-(most // 2 - 1) :]}"
-
-
 _TOKENS = {f"token{n}": color for n, color in enumerate(TOKENS)}
 _HUES = {**ROLES, **_TOKENS, "negative": NEGATIVE, "positive": POSITIVE}
 

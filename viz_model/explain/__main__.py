@@ -18,6 +18,7 @@ from viz_model.checkpoints.registry import BUNDLED, load_folder
 from viz_model.explain import sample as units
 from viz_model.explain.fitted import FILE, agreement, fit_lens
 from viz_model.explain.sample import UnitSample
+from viz_model.texts import fill
 from viz_model.training import data as data_of
 from viz_model.training import recipe
 from viz_model.training.batches import Batches
@@ -107,9 +108,7 @@ def _short(data: Batches, language: str) -> Iterator[list[int]]:
 def _into_card(folder: Path, name: str, values: Mapping[str, str]) -> None:
     """Write one section of a card, in the place of what was said there before."""
     texts = tomllib.loads(Path(__file__).with_name("card.toml").read_text(encoding="utf-8"))[name]
-    section, heading, path = texts["section"].strip(), texts["heading"], folder / "README.md"
-    for key, value in values.items():
-        section = section.replace(f"{{{{{key}}}}}", value)
+    section, heading, path = fill(texts["section"].strip(), values), texts["heading"], folder / "README.md"
     card = path.read_text(encoding="utf-8")
     rest = re.sub(rf"{re.escape(heading)}\n.*?(?=^## )", "", card, flags=re.S | re.M)
     before, after = rest.split("## What it writes\n", 1)

@@ -19,6 +19,7 @@ from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Trials
 from viz_model.runs.trace import Trace
+from viz_model.texts import Texts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -413,6 +414,11 @@ class Topic:
             return self._said("mixed_otherwise")
         return page if page is None or config.attends else replace(page, trials=None)
 
+    def heading(self, page: Page | None, t: Texts) -> str:
+        """What it is called; a page that some models have in its place may have a name of its own."""
+        own = f"{page.topic}.heading" if page is not None else ""
+        return t(own) if t.has_label(own) else t(f"common.page_{self.name}")
+
     def _said(self, key: str) -> Page:
         """A sentence in the place of a page."""
         return Page(self.pages[0].topic, items=(lambda look: [Line(look.common(key))],))
@@ -431,11 +437,10 @@ def flat(items: Iterable[Item | Row | Section]) -> Iterator[Item]:
                 yield item
 
 
-def scenes(page: Page, look: Look, opened: Iterable[str] | None = None) -> Iterator[tuple[Item, Scene]]:
-    """The pictures of a page with what draws them; of sections those that are ``opened``, by default all."""
-    names = None if opened is None else set(opened)
+def scenes(page: Page, look: Look) -> Iterator[tuple[Item, Scene]]:
+    """The pictures of a page with what draws them, those of its sections too."""
     for part in (*page.items, *page.end):
-        if isinstance(part, Section) and ((names is not None and part.name not in names) or not is_there(part, look)):
+        if isinstance(part, Section) and not is_there(part, look):
             continue
         for item in flat([part]):
             if isinstance(made := item(look), Scene | Plot):

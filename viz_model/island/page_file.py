@@ -25,7 +25,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Field, Item, Made, Offer, Page, Row, Section, Topic, flat, is_there
 from viz_model.island.prose import Line, line
 from viz_model.runs.language_model import LanguageModel
-from viz_model.texts import LANGUAGES, Texts
+from viz_model.texts import LANGUAGES
 from viz_model.texts.markdown import literal
 
 MOST_BYTES, MOST_WITH_WEIGHTS = 3_000_000, 14_000_000
@@ -111,7 +111,7 @@ def _written(topic: Topic, page: Page, opening: Opening, *, is_whole: bool, lm: 
     model = None if lm is None else local_model.sent(lm, arrays)
     data = framed({"kind": "pages", "pages": pages, "first": first, "pool": pool.parts, "model": model}, arrays)
     read = look.trace.target if look.config.reads_pictures else look.trace.text  # of a picture there are no words
-    title = f"{_heading(topic, page, look.t)} · {read or look.trace.name}"
+    title = f"{topic.heading(page, look.t)} · {read or look.trace.name}"
     has_plots = any(isinstance(part, dict) and part.get("kind") == "plot" for part in pool.parts)
     return html.page(title, opening.language, data, plots=has_plots)
 
@@ -184,7 +184,7 @@ def _page(
         "boxes": _boxes(look),
         "controls": [one.plain | {"refused": ""} for one in _controls(topic, look, opening, is_whole)],
         "ribbons": [] if topic.is_story else ribbons.ribbons(trace, None, look.token, t, arrays),
-        "heading": _heading(topic, page, t),
+        "heading": topic.heading(page, t),
         "renews": False,
         "present": None,
         "terms": glossary.sent(t),
@@ -198,11 +198,6 @@ def _page(
 
 _STORYS = ("chapter", "beat")
 """Where one is in a story: the browser's own."""
-
-
-def _heading(topic: Topic, page: Page, t: Texts) -> str:
-    own = f"{page.topic}.heading"
-    return t(own) if t.has_label(own) else t(f"common.page_{topic.name}")
 
 
 def _made_with(look: Look) -> Line:

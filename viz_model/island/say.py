@@ -54,8 +54,8 @@ def observed(look: Look) -> Iterator[Line]:
 
 def elsewhere(look: Look) -> Iterator[Line]:
     """In the place of a page of weights, at a layer that has none: where there are some."""
-    attending = [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]
-    yield Line(look.common("unattended", layer=look.layer, layers=", ".join(map(str, attending))), "notice")
+    layers = ", ".join(map(str, look.trace.attending))
+    yield Line(look.common("unattended", layer=look.layer, layers=layers), "notice")
 
 
 def leads(page: str, key: str, fits: Callable[[ModelConfig], bool]) -> Callable[[Look], Offer | None]:

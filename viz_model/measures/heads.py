@@ -206,13 +206,6 @@ HEAD: Verdict[HeadSummary] = Verdict(
 )
 
 
-def written(head: HeadSummary) -> dict[str, str]:
-    """The numbers of a head for its sentence."""
-    places = {"previous": head.previous, "next": head.next, "first": head.first, "itself": head.itself}
-    shares = {**places, "weight": places.get(HEAD.of(head).name, 0.0), "even": head.even, "on_marks": head.marks}
-    return {name: f"{share:.0%}" for name, share in shares.items()}
-
-
 STRONGEST: Verdict[Largest] = Verdict(
     "attention.strongest",
     Claim("only", lambda row: row.n_seen == 1),

@@ -30,8 +30,9 @@ def choosiness(patterns: np.ndarray, marks: tuple[int, ...] = (), is_cross: bool
 
 
 def of_layer(trace: Trace, layer: int, part: str = "attn") -> tuple[float, ...]:
-    """Of every head of a layer, 0 where it has no attention. ``part`` is "attn" or "cross"."""
-    is_cross = part == "cross"
+    """Of every head of a layer, 0 where it has no attention. ``part`` is "attn" or, where there is such, "cross"."""
+    is_cross = part == "cross" and "blocks.0.cross.pattern" in trace
+    part = "cross" if is_cross else "attn"
     source = trace.at("encoder") if is_cross else trace
     marks, site, n_heads = heads.marks(source), f"blocks.{layer}.{part}.pattern", trace.config.n_heads
     if site not in trace:
@@ -45,8 +46,7 @@ def layers(trace: Trace) -> Sequence[int]:
     """Those that are worth the search: all that attend, but of a run whose blocks are computed anew only the one in
     their middle. All layers of a model in which none attends.
     """
-    every = range(trace.n_layers)
-    found: Sequence[int] = [layer for layer in every if f"blocks.{layer}.attn.pattern" in trace] or every
+    found = trace.attending or range(trace.n_layers)
     return found[len(found) // 2 :][:1] if isinstance(trace.values, Recomputed) else found
 
 
@@ -66,7 +66,6 @@ def token(trace: Trace) -> int:
 
 
 def place(trace: Trace, part: str = "attn") -> tuple[int, int]:
-    """The layer and head that tell most; ``part`` is "attn" or "cross"."""
-    part = part if f"blocks.0.{part}.pattern" in trace else "attn"
+    """The layer and head that tell most; ``part`` as in :func:`of_layer`."""
     tells = {(n, head): much for n in layers(trace) for head, much in enumerate(of_layer(trace, n, part))}
     return max(tells, key=tells.__getitem__)

@@ -5,6 +5,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_model.drawing import heatmap
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
@@ -72,15 +73,7 @@ def pooled(cells: np.ndarray, pool: int) -> np.ndarray:
 
     What comes after the query is NaN.
     """
-    n = cells.shape[-1]
-    size = -(-n // pool)
-    wide = np.full((*cells.shape[:-2], size * pool, size * pool), np.nan)
-    wide[..., :n, :n] = np.where(np.tril(np.ones((n, n))) > 0, cells, np.nan)
-    cut = wide.reshape(*cells.shape[:-2], size, pool, size, pool).swapaxes(-3, -2)
-    cut = cut.reshape(*cells.shape[:-2], size, size, -1)
-    at = np.nan_to_num(np.abs(cut), nan=-1.0).argmax(-1)
-    found: np.ndarray = np.take_along_axis(cut, at[..., None], -1)[..., 0]
-    return found
+    return heatmap.extremes(np.where(np.tri(cells.shape[-1]) > 0, cells, np.nan), heatmap.Pool(pool, pool))
 
 
 def farthest(trace: Trace, layer: int, pool: int) -> tuple[int, None, np.ndarray]:

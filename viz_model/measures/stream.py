@@ -63,6 +63,16 @@ def stream_similarity(trace: Trace) -> np.ndarray:
     return np.array([trace.noted(site).alike for site in stream_sites(trace)])
 
 
+def units(vectors: np.ndarray) -> np.ndarray:
+    """The vectors in the last axis at length 1; one of zeros stays as it is."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
+
+
+def cosines(a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
+    """Of every row with every row of ``b``, or with all of its own: [N, D], [M, D] -> [N, M]; 0 with a row of zeros."""
+    return units(a) @ units(a if b is None else b).T
+
+
 def evenly(n_layers: int, chosen: int, most: int) -> tuple[int, ...]:
     """Up to ``most`` layers spread over a model, its ends and ``chosen`` among them."""
     if n_layers <= most:

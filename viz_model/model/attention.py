@@ -269,9 +269,7 @@ def _heads(layer: nn.Linear, x: Tensor, width: int, head: int | None) -> Tensor:
     """[.., T, D] -> [.., n, T, K], all heads of a projection or one alone."""
     if head is None:
         return ops.split_heads(layer(x), layer.out_features // width)
-    rows = slice(head * width, (head + 1) * width)
-    bias = None if layer.bias is None else layer.bias[rows]
-    return F.linear(x, layer.weight[rows], bias).unsqueeze(-3)
+    return ops.rows_of(layer, slice(head * width, (head + 1) * width), x).unsqueeze(-3)
 
 
 def _is_kernel_slow(q: Tensor) -> bool:

@@ -60,11 +60,6 @@ class Distribution(NamedTuple):
     kept: Tensor
     final: Tensor
 
-    @property
-    def kept_mass(self) -> float:
-        """The share of ``probs`` that is kept; the rest is dropped."""
-        return self.probs[self.kept].sum().item()
-
 
 def falling(logits: Tensor) -> Tensor:
     """The ids in falling order of logits [V], of equal ones the smaller first: argsort in a quarter of its time."""

@@ -111,6 +111,11 @@ class Trace:
         return len(self.stack.blocks)
 
     @property
+    def attending(self) -> list[int]:
+        """The blocks of :attr:`stack` that have attention weights: one that holds a state has none."""
+        return [layer for layer in range(self.n_layers) if f"blocks.{layer}.attn.pattern" in self]
+
+    @property
     def norm_at(self) -> NormAt:
         """Where the norm stands in the blocks of :attr:`stack`."""
         return self.config.norm_place(self.stack.side)

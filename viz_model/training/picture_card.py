@@ -46,10 +46,10 @@ class Confused(NamedTuple):
     of: int
 
 
-def most_confused(lm: LanguageModel, counted: np.ndarray, most: int = MOST_CONFUSED) -> tuple[Confused, ...]:
+def most_confused(lm: LanguageModel, counted: np.ndarray) -> tuple[Confused, ...]:
     """The mistakes that were made most often; of equally many the first."""
     labels, wrong = lm.config.classes, counted * (1 - np.eye(len(counted), dtype=np.int64))
-    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:MOST_CONFUSED]
     pairs = (divmod(int(n), len(labels)) for n in order)
     return tuple(
         Confused(labels[i], labels[j], int(wrong[i, j]), int(counted[i].sum())) for i, j in pairs if wrong[i, j]

@@ -130,7 +130,7 @@ def test_a_bundled_model_goes_on_with_a_text_behind_a_door(lang: str, server: Jo
     click(app, "tuned.start")
     now = app.session_state[part.TUNED]
     assert first.wait(SOON) and first.ended == "stopped", "a visitor has one training at a time"
-    assert now.job.wait(SOON) and now.job.ended == "done" and server.n_running == 0
+    assert now.job.wait(SOON) and now.job.ended == "done" and not server._running
     app.run()
     assert not app.exception and "{{" not in said(app)
     text, last = said(app), now.experiment.losses[-1]

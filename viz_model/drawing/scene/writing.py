@@ -20,3 +20,8 @@ def width_of(text: str, size: float = 12) -> float:
 def short(name: str, most: int = 14) -> str:
     """A name that fits an axis, cut in the middle."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
+
+
+def begun(text: str, most: int) -> str:
+    """A text cut at its end."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

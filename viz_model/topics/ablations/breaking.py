@@ -82,18 +82,13 @@ def tried(plain: Trace, edits: Iterable[Edit], side: Side, positions: Sequence[i
 # Attention
 
 
-def row_entropies(trace: Trace, layer: int, head: int, attention: str = "attn") -> np.ndarray:
+def row_entropies(trace: Trace, layer: int, head: int) -> np.ndarray:
     """Entropy in bits of every row of a pattern, [Tq]; NaN for a row that sees a single key."""
-    pattern = trace.head(f"blocks.{layer}.{attention}.pattern", head).double()
-    seen = (trace.head(f"blocks.{layer}.{attention}.mask", head) == 0).sum(-1)
+    pattern = trace.head(f"blocks.{layer}.attn.pattern", head).double()
+    seen = (trace.head(f"blocks.{layer}.attn.mask", head) == 0).sum(-1)
     logs = torch.where(pattern > 0, pattern, 1.0).log2()
     entropies = -(pattern * logs).sum(-1) + 0.0
     return torch.where(seen > 1, entropies, math.nan).numpy()
-
-
-def attending(trace: Trace, attention: str = "attn") -> list[int]:
-    """The layers that have attention weights: one that holds a state has none."""
-    return [layer for layer in range(trace.n_layers) if f"blocks.{layer}.{attention}.pattern" in trace]
 
 
 def previous_shares(trace: Trace) -> np.ndarray:
@@ -105,7 +100,7 @@ def previous_shares(trace: Trace) -> np.ndarray:
     if len(trace) < 2:
         raise ValueError("tokens: one token has none before it")
     found = np.zeros((trace.n_layers, trace.config.n_heads), np.float32)
-    for layer in attending(trace):
+    for layer in trace.attending:
         found[layer] = trace[f"blocks.{layer}.attn.pattern"].diagonal(-1, 1, 2).mean(-1).numpy()
     return found
 
@@ -125,13 +120,14 @@ def future_shares(trace: Trace) -> np.ndarray:
     """
     if len(trace) < 2:
         raise ValueError("tokens: one token has none after it")
-    patterns = (trace[f"blocks.{layer}.attn.pattern"] for layer in attending(trace))
+    patterns = (trace[f"blocks.{layer}.attn.pattern"] for layer in trace.attending)
     return np.array([pattern.triu(1).sum(-1)[:, :-1].mean().item() for pattern in patterns])
 
 
 def mean_rows(trace: Trace, attention: str = "attn") -> np.ndarray:
     """The rows of all queries, averaged over all heads and all layers that have weights, [Tq, Tk]."""
-    rows = [trace[f"blocks.{layer}.{attention}.pattern"].mean(0) for layer in attending(trace, attention)]
+    layers = range(trace.n_layers) if attention == "cross" else trace.attending
+    rows = [trace[f"blocks.{layer}.{attention}.pattern"].mean(0) for layer in layers]
     return torch.stack(rows).mean(0).numpy()
 
 
@@ -184,10 +180,10 @@ def came_from(plain: Trace, shuffle: ShuffleTokens) -> tuple[int, ...]:
     return shuffle.prepare(run).ids[side]
 
 
-def a_shuffle(plain: Trace, tries: int = 20) -> ShuffleTokens | None:
-    """The first seed that moves most tokens; None where no token can move."""
+def a_shuffle(plain: Trace) -> ShuffleTokens | None:
+    """The first seed of twenty that moves most tokens; None where no token can move."""
     found: tuple[int, ShuffleTokens] | None = None
-    for seed in range(1, tries + 1):
+    for seed in range(1, 21):
         edit = ShuffleTokens(seed=seed)
         moved = sum(i != source for i, source in enumerate(came_from(plain, edit)))
         if moved and (found is None or moved > found[0]):
@@ -273,12 +269,12 @@ def patches(
         yield tuple(row)
 
 
-def neighbor(plain: Trace, position: int, most: int = 400) -> str | None:
+def neighbor(plain: Trace, position: int) -> str | None:
     """The text with one token replaced by the nearest other word of the model's own embedding table.
 
     Nearest by cosine among tokens that are written with letters and as long a gap in front, that are no
     other form of the same word, and whose text is read as exactly these tokens again; None where
-    there is none among the ``most`` nearest.
+    there is none among the 400 nearest.
     """
     if plain.text is None:
         return None
@@ -288,7 +284,7 @@ def neighbor(plain: Trace, position: int, most: int = 400) -> str | None:
     near = F.normalize(table, dim=-1) @ F.normalize(table[ids[position]], dim=-1)
     written = own.strip().lower()
     stem = written[:3]
-    for id in near.topk(min(most, len(near))).indices.tolist():
+    for id in near.topk(min(400, len(near))).indices.tolist():
         text = tokenizer.token(id).text
         word = text.strip().lower()
         gap = len(text) - len(text.lstrip())

@@ -7,6 +7,7 @@ import numpy as np
 
 from viz_model.drawing import chart, matrix
 from viz_model.drawing.scene import Scene
+from viz_model.drawing.spans import around
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -111,8 +112,7 @@ def draw_spread(look: Look) -> Scene:
     own = lab(look)
     values = look.once(lambda _: breaking.spread(own.plain, own.after).values, "spread")
     n = len(own.plain)
-    first = max(0, min(look.token - MOST_POSITIONS // 2, n - MOST_POSITIONS))
-    part = slice(first, first + MOST_POSITIONS)
+    part = around(look.token, n, MOST_POSITIONS)
     changed = [token.label for token in own.after.tokens]  # of a shuffled text they are others
     columns = [_became(a, b) for a, b in zip(own.labels, changed, strict=True)][part]
     rows, shown = own.depths[::-1], finite(values[::-1, part])
@@ -129,6 +129,6 @@ def draw_spread(look: Look) -> Scene:
 def tell_spread(look: Look) -> Iterator[Line]:
     n = len(look.trace)
     if n > MOST_POSITIONS:
-        first = max(0, min(look.token - MOST_POSITIONS // 2, n - MOST_POSITIONS))
-        yield look.note("spread_part", first=first, last=first + MOST_POSITIONS - 1, n=n)
+        part = around(look.token, n, MOST_POSITIONS)
+        yield look.note("spread_part", first=part.start, last=part.stop - 1, n=n)
     yield look.text("spread")

@@ -174,7 +174,7 @@ def _heads(lab: Lab) -> list[tuple[int, int]]:
     """The heads that look one place back most, in falling order: layer and number of each."""
     shares = both(lab, breaking.previous_shares)["before"]
     order = np.argsort(-shares, axis=None, kind="stable")
-    places, known = (divmod(int(n), shares.shape[1]) for n in order), breaking.attending(lab.plain)
+    places, known = (divmod(int(n), shares.shape[1]) for n in order), lab.plain.attending
     return [(layer, head) for layer, head in places if layer in known][:MOST_HEADS]
 
 
@@ -211,7 +211,7 @@ def _judge_mask(lab: Lab, found: dict[str, Any]) -> tuple[Any, str, Any]:
 
 def _draw_mask(lab: Lab, found: dict[str, Any]) -> Scene:
     axes = lab.look.words("axis_layer"), lab.look.words("axis_future")
-    return bars(lab, "measure_mask", list(map(str, breaking.attending(lab.plain))), found, axes)
+    return bars(lab, "measure_mask", list(map(str, lab.plain.attending)), found, axes)
 
 
 # Without the additions: how alike do the tokens become? Without the norms: how long do the vectors become?

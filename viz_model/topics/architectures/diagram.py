@@ -10,6 +10,7 @@ import numpy as np
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text
+from viz_model.drawing.scene.writing import begun
 from viz_model.drawing.tables import Among
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -105,11 +106,6 @@ def name_of(look: Look, element: Element) -> str:
     labels = look.words("plan_comma").join(dict.fromkeys(look.t.site_label(site) for site in element.sites))
     otherwise = look.words("plan_variant", variant=element.variant, labels=labels) if element.variant else labels
     return parts.said(look, element.text_key, otherwise, **element.values)
-
-
-def cut(name: str, most: int = 38) -> str:
-    """A name that fits a box."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 # Where it stands in the picture: from ``LEFT`` to ``RIGHT`` across its width, and so many pixels a step down.
@@ -228,7 +224,7 @@ def _box(look: Look, view: DiagramView, slot: str, across: tuple[float, float], 
     edge = {"stroke": role, "thick": 3 if differs and element else 1, "dash": None if element else "2 3"}
     marks: list[Mark] = [_rect(f"edge.{slot}", across, up, **edge)]
     if element:
-        name = cut(name_of(look, element))
+        name = begun(name_of(look, element), 38)
         marks.insert(0, _rect(f"box.{slot}", across, up, fill=role, opacity=0.18))
         marks.append(Text(id=f"name.{slot}", text=name, x=_x(sum(across) / 2), y=_y(up[1] - 0.4), anchor="middle"))
     if element and slot.endswith(".heads"):

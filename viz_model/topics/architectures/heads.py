@@ -73,7 +73,8 @@ def draw(look: Look, one: One) -> Scene | None:
     labels, axes = [token.label for token in trace.tokens], (look.common("axis_query"), look.common("axis_key"))
     pool = -(-len(labels) // pair.LARGEST)
     if pool > 1:
-        found, labels = look.once(lambda _: pooled(found, pool), f"pooled {one.which}"), shortened(labels, pool)
+        found = look.once(lambda _: heatmap.extremes(found, heatmap.Pool(pool, pool)), f"pooled {one.which}")
+        labels = shortened(labels, pool)
     # Of many tokens hardly one gets a weight near 1, and the picture would be blank.
     top: Any = 1.0 if pool == 1 else look.by("layer head", np.nanmax(found, (-2, -1)))
     places = numbers(look, one)
@@ -94,13 +95,6 @@ def draw(look: Look, one: One) -> Scene | None:
     call, other = pair.call(look, f"head{one.which}")
     sites = ["attn.pattern"] if own else ()
     return look.drawn(headed(scene, heading), sites, data=data, call=call, other=other, own=own)
-
-
-def pooled(found: np.ndarray, pool: int) -> np.ndarray:
-    """Of each square of cells the largest."""
-    flat = found.reshape(-1, *found.shape[-2:])
-    small = np.stack([heatmap.extremes(one, heatmap.Pool(pool, pool)) for one in flat])
-    return small.reshape(*found.shape[:-2], *small.shape[-2:])
 
 
 def shortened(labels: list[str], pool: int) -> list[str]:

@@ -193,7 +193,7 @@ def named(look: Look, trace: Trace, positions: Any) -> Among:
 
 def has_weights(trace: Trace) -> bool:
     """Whether every layer of a run's stack attends: what holds a state has no attention weights."""
-    return all(f"blocks.{layer}.attn.pattern" in trace for layer in range(trace.n_layers))
+    return len(trace.attending) == trace.n_layers
 
 
 def patterns(look: Look, one: One) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.cells import COLUMN
-from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
-from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
+from viz_model.drawing.picture import Painted, Tile, enlarged, tiles
+from viz_model.drawing.scene import Scene, Select
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Phrase, by
 from viz_model.island import quiz as asking
@@ -17,8 +17,8 @@ from viz_model.island.prose import Line
 from viz_model.measures import patches
 from viz_model.topics.attention.heads import PLACE, does, facts
 
-LARGE, SMALL, TOP = 250.0, 116.0, 24.0
-"""Pixels of the picture of one head, of those of all heads, and above them."""
+LARGE, SMALL = 250.0, 116.0
+"""Pixels of the picture of one head, and of those of all heads."""
 
 
 @short_repr
@@ -45,13 +45,6 @@ def draw(look: Look) -> Scene:
     view = Painted(patches.pixels(look.trace), own, grid, look.names, where.site, where.where, "token")
     name: Any = Phrase("{{word}} {{head}}", {"word": word, "head": look.head_number})
     most: Any = Phrase("≤ {{top}}", {"top": top._replace(write="%0")})
-    marks: list[Mark] = [
-        Text(id="name", text=name, y=12, bold=True, size=13),
-        Text(id="top", text=most, x=across(LARGE), y=12, anchor="end", fill="muted"),
-        *painted(view, 0, TOP, LARGE, top),
-    ]
-    height, width = TOP + LARGE * grid[0] / grid[1] + 6, int(across(LARGE))
-    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
     each = [
         Tile(
             f"head.{n}",
@@ -67,7 +60,8 @@ def draw(look: Look) -> Scene:
     is_few = len(each) <= 4
     every = tiles(view, each, "heads", SMALL if is_few else SMALL * 0.7, 2 if is_few else 3, beside=is_few)
     title = look.words("painted_title", token=look.token_named(), layer=look.layer_number)
-    scene = Scene(id="attention.painted", panels=[large, every], title=title, description=look.words("painted_hint"))
+    panels = [enlarged(view, LARGE, top, name, most), every]
+    scene = Scene(id="attention.painted", panels=panels, title=title, description=look.words("painted_hint"))
     weights = look.by("layer token", pattern.swapaxes(1, 2))
     data = Looks(view.pixels, weights, grid, look.names, where.site, look.head, look.token)
     call = look.call("painted", layer=look.layer, head=look.head, token=look.token)

@@ -32,7 +32,7 @@ def tell(look: Look) -> Iterator[Line]:
 
 def others(look: Look) -> Iterator[Line]:
     """Which layers have attention weights, where some do."""
-    if layers := [layer for layer in range(look.n_layers) if look.site("attn.pattern", layer) in look.trace]:
+    if layers := look.trace.attending:
         yield look.text("state_others", layers=", ".join(map(str, layers)))
 
 

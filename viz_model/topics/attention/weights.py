@@ -8,7 +8,7 @@ et al. 2019, section 3.2).
 
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from viz_model.runs.trace import Trace
 from viz_model.tokenizers.tokenizer import Token
 
 Group = Literal["first", "punctuation", "marks"]
-GROUPS: tuple[Group, ...] = get_args(Group)
 
 LEAST_KEYS = 3
 """Keys from which on a query's ranking counts: of two, a rank correlation is 1 or −1."""

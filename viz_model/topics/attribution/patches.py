@@ -9,8 +9,8 @@ import numpy as np
 from viz_model.config import Patches
 from viz_model.drawing import theme
 from viz_model.drawing.digits import written
-from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
-from viz_model.drawing.scene import Mark, Panel, Pick, Scene, Text
+from viz_model.drawing.picture import Painted, Tile, enlarged, tiles
+from viz_model.drawing.scene import Pick, Scene
 from viz_model.drawing.scene.writing import short
 from viz_model.drawing.tables import By, by
 from viz_model.images import Levels
@@ -30,8 +30,8 @@ from viz_model.topics.attribution.asked import of_class
 
 MOST_POSITIONS = 5000
 """Positions that are run again at the most: runs times positions, for the patches and for the heads."""
-LARGE, SMALL, TOP, MOST_WIDE = 250.0, 78.0, 24.0, 620
-"""Pixels of the picture of the class that is asked about, of those of all classes, above them, and of heads across."""
+LARGE, SMALL, MOST_WIDE = 250.0, 78.0, 620
+"""Pixels of the picture of the class that is asked about, of those of all classes, and of heads across."""
 MOST = 12
 """Classes that are shown small."""
 
@@ -143,12 +143,7 @@ def draw(look: Look) -> Scene:
     every = np.concatenate([np.full((1, found.shape[1]), np.nan, np.float32), found]).T  # [CLS] is no patch
     top, cut, said = float(np.nanmax(np.abs(every))) or 1.0, patches.grid(look.config), str(look.words("for_class"))
     whole = Painted(patches.pixels(look.trace), every[own], cut, look.names, chosen="token")
-    marks: list[Mark] = [
-        Text(id="name", text=said.replace("#", view.labels[own]), y=12, bold=True, size=13),
-        *painted(whole, 0, TOP, LARGE, top, look="signed"),
-    ]
-    width, height = int(across(LARGE)), TOP + LARGE * cut[0] / cut[1] + 6
-    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    large = enlarged(whole, LARGE, top, said.replace("#", view.labels[own]), look="signed")
     count = len(view.labels)
     shown = range(count) if count <= MOST else np.argsort(-np.nanmax(np.abs(every), 1))[:MOST].tolist()
     each = [

@@ -1,7 +1,7 @@
 """What the loss is of: the token that is to come after the selected one; and its gradient."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from viz_model.checkpoints.room import Room
 from viz_model.drawing.digits import byte_size, percent, written
@@ -13,7 +13,6 @@ from viz_model.island.prose import Line
 from viz_model.measures.typed import token_typed
 from viz_model.texts.markdown import literal
 
-Made = TypeVar("Made")
 WORD, NEXT = "word", "next"
 OFFERED = 20
 LONGEST = 60

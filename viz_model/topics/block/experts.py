@@ -16,6 +16,7 @@ from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.heatmap import MOST_CELLS
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Select, Series, Text, Texts, points
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.spans import around
 from viz_model.drawing.theme import TOKENS
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -57,8 +58,7 @@ class RoutesView(NamedTuple):
     @property
     def places(self) -> tuple[int, ...]:
         """The tokens that are drawn: of a long text what stands around the selected one."""
-        first = max(0, min(self.token - MOST_TOKENS // 2, len(self.labels) - MOST_TOKENS))
-        return tuple(range(first, min(len(self.labels), first + MOST_TOKENS)))
+        return tuple(range(len(self.labels))[around(self.token, len(self.labels), MOST_TOKENS)])
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -66,8 +66,7 @@ class RoutesView(NamedTuple):
         marks = max(1, int((self.weights > 0).sum(-1).max(initial=1)))
         most = max(1, MOST_MARKS // min(marks, 4))
         near = int(np.argmin(np.abs(np.array(self.layers) - self.layer)))
-        first = max(0, min(near - most // 2, len(self.layers) - most))
-        return tuple(range(first, min(len(self.layers), first + most)))
+        return tuple(range(len(self.layers))[around(near, len(self.layers), most)])
 
 
 def of_layer(trace: Trace, layer: int) -> Experts | None:
@@ -317,8 +316,7 @@ def draw(look: Look) -> Scene | None:
     if (view := routing(look.trace, look.layer, look.token)) is None:
         return None
     most = max(1, MOST_CELLS // view.weights.shape[-1])
-    first = max(0, min(view.token - most // 2, len(view.labels) - most))
-    places = tuple(range(first, min(len(view.labels), first + most)))
+    places = tuple(range(len(view.labels))[around(view.token, len(view.labels), most)])
     site = look.trace.full_name(view.sites[0])
     drawn = tuple(
         strips.Strip(

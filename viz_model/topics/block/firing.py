@@ -7,16 +7,16 @@ import numpy as np
 
 from viz_model.drawing.cells import COLUMN
 from viz_model.drawing.digits import written
-from viz_model.drawing.picture import Painted, Tile, across, painted, tiles
-from viz_model.drawing.scene import Mark, Panel, Scene, Text
+from viz_model.drawing.picture import Painted, Tile, enlarged, tiles
+from viz_model.drawing.scene import Scene
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import patches
 from viz_model.topics.block import neurons
 from viz_model.topics.block.memory import chosen
 
-LARGE, SMALL, TOP = 220.0, 72.0, 24.0
-"""Pixels of the picture of the chosen neuron, of those of others, and above them."""
+LARGE, SMALL = 220.0, 72.0
+"""Pixels of the picture of the chosen neuron, and of those of others."""
 MOST_SHOWN = 8
 
 
@@ -35,13 +35,7 @@ def draw(look: Look) -> Scene:
     view = Painted(
         patches.pixels(look.trace), acts[:, number], grid, look.names, site, (COLUMN, number), chosen=look.token
     )
-    marks: list[Mark] = [
-        Text(id="name", text=name.replace("#", str(number)), y=12, bold=True, size=13),
-        Text(id="top", text=f"≤ {top:.2f}", x=across(LARGE), y=12, anchor="end", fill="muted"),
-        *painted(view, 0, TOP, LARGE, top, look="signed"),
-    ]
-    width, height = int(across(LARGE)), TOP + LARGE * grid[0] / grid[1] + 6
-    large = Panel(id="large", marks=marks, height=height, min=width, most=width)
+    large = enlarged(view, LARGE, top, name.replace("#", str(number)), f"≤ {top:.2f}", look="signed")
     each = [
         Tile(
             f"neuron.{n}",

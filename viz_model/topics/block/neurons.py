@@ -6,11 +6,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from viz_model.claims import Claim, Verdict
-from viz_model.drawing import chart, theme
+from viz_model.drawing import chart
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
-from viz_model.drawing.scene.writing import width_of
+from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths
 from viz_model.island.look import Look
@@ -110,16 +110,12 @@ class CurveView(NamedTuple):
             "negative": f"{np.mean(before < 0):.0%}",
             "n_negative": str(int((before < 0).sum())),
             "n": str(len(before)),
-            "least": f"{_zero(float(after.min())):.2f}",
-            "most": f"{_zero(float(after.max())):.2f}",
+            "least": written(after.min(), "2"),
+            "most": written(after.max(), "2"),
         }
 
 
 GATE: Verdict[Neuron] = Verdict("block.gate", Claim("holds_back", lambda neuron: abs(neuron.gate_act or 0.0) < 0.5))
-
-
-def _zero(value: float) -> float:
-    return 0.0 if abs(value) < 5e-3 else value  # and not −0
 
 
 def _writes(neuron: Neuron) -> float:
@@ -322,7 +318,7 @@ def draw(look: Look) -> Scene:
 
 def _promotes(neuron: Neuron, title: str) -> str:
     """The tokens that a neuron pushes up, with their logits; "" where there is no direct path."""
-    lines = (f"{written(logit, '+3')}  {theme.cut(label, 24)}" for label, logit in neuron.promoted)
+    lines = (f"{written(logit, '+3')}  {short(label, 24)}" for label, logit in neuron.promoted)
     return "\n".join([f"\n{title}", *lines]) if neuron.promoted else ""
 
 
@@ -331,10 +327,10 @@ def promoted_text(neuron: Neuron) -> str:
     said: list[str] = []
     used = 0.0
     for label, _ in neuron.promoted:
-        used += width_of(theme.cut(label)) / width_of("0") + 2
+        used += width_of(short(label)) / width_of("0") + 2
         if said and used > PROMOTED_CHARACTERS:
             break
-        said.append(theme.cut(label))
+        said.append(short(label))
     return "\u00a0\u00a0 ".join(said)
 
 
@@ -388,7 +384,7 @@ def draw_gates(look: Look) -> Scene | None:
             ),
             Texts(
                 id=f"numbers.{name}",
-                texts=[written(_zero(value), "2") for value in values],
+                texts=[written(value, "2") for value in values],
                 x=edge,
                 y=top + tall / 2,
                 anchor="end",

@@ -68,7 +68,7 @@ class NormView(NamedTuple):
         before = self.normed.before.astype(np.float64)
         mean, deviation, rms = before.mean(), before.std(), np.sqrt(np.square(before).mean())
         return {
-            "mean": f"{_zero(mean):.4f}",
+            "mean": written(mean, "4"),
             "deviation": f"{deviation:.4f}",
             "rms": f"{rms:.4f}",
             "share": f"{mean**2 / rms**2 if rms else 0.0:.2%}",
@@ -76,11 +76,6 @@ class NormView(NamedTuple):
             "own": self.normed.name,
             "other": self.normed.other or "",
         }
-
-
-def _zero(value: float) -> float:
-    """What rounds to 0 as 0, not as −0."""
-    return 0.0 if abs(value) < 5e-4 else value
 
 
 def _is_one(value: float) -> bool:
@@ -174,7 +169,7 @@ def draw(look: Look) -> Scene:
             for middle, count in zip(middles, counts, strict=True)
         ]
         mean, deviation, rms = float(values.mean()), float(values.std()), float(np.sqrt(np.square(values).mean()))
-        said = f"μ {written(_zero(mean), '3')}, σ {written(deviation, '3')}, rms {written(rms, '3')}"
+        said = f"μ {written(mean, '3')}, σ {written(deviation, '3')}, rms {written(rms, '3')}"
         ends = np.array([mean - deviation, mean, mean + deviation])
         at: Any = Lengths(ends, -reach, reach, (0.0, LEFT), (1.0, LEFT + across[1]))
         line = base - BARS + 6

@@ -44,11 +44,11 @@ def fit(lengths: np.ndarray, seconds: np.ndarray) -> Fit | None:
     return found
 
 
-def exponent(lengths: np.ndarray, seconds: np.ndarray, last: int = 4) -> float | None:
-    """p of t ∝ n^p over the longest texts: the slope of log t against log n. None for fewer than two readings."""
+def exponent(lengths: np.ndarray, seconds: np.ndarray) -> float | None:
+    """p of t ∝ n^p over the four longest texts: the slope of log t against log n. None for fewer than two readings."""
     if len(lengths) < 2:
         return None
-    return float(np.polyfit(np.log(lengths[-last:]), np.log(seconds[-last:]), 1)[0])
+    return float(np.polyfit(np.log(lengths[-4:]), np.log(seconds[-4:]), 1)[0])
 
 
 def crossing(lengths: np.ndarray, first: np.ndarray, second: np.ndarray) -> float | None:

@@ -90,8 +90,7 @@ def counts(look: Look) -> Sequence[tuple[str, str, Mapping[str, Sequence[object]
 
 def _attending(look: Look) -> int:
     """The selected layer, or where that makes no keys the first that does: the code is of attention."""
-    makes = [n for n in range(look.n_layers) if look.site("attn.pattern", n) in look.trace]
-    makes = [n for n in makes if look.config.source_of(look.trace.stack.side, n) is None]
+    makes = [n for n in look.trace.attending if look.config.source_of(look.trace.stack.side, n) is None]
     return look.layer if look.layer in makes else next(iter(makes), look.layer)
 
 

@@ -24,10 +24,7 @@ HEAD, EDGE, LEAST = 24.0, 6.0, 96
 def pooled(values: np.ndarray, most: int) -> tuple[np.ndarray, Pool]:
     """Weights [..., q, s] with at most so many cells along a side, each the largest of those that share it."""
     pool = Pool(*(-(-length // most) for length in values.shape[-2:]))
-    if pool == Pool():
-        return values, pool
-    small = [heatmap.extremes(each, pool) for each in values.reshape(-1, *values.shape[-2:])]
-    return np.stack(small).reshape(*values.shape[:-2], *small[0].shape).astype(np.float32), pool
+    return heatmap.pooled(values, pool), pool
 
 
 def names(look: Look, pool: Pool) -> tuple[tuple[str, ...], tuple[str, ...]]:

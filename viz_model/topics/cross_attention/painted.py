@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.cells import COLUMN
-from viz_model.drawing.picture import Painted, Tile, painted, tiles
-from viz_model.drawing.scene import Mark, Panel, Scene, Select, Text
+from viz_model.drawing.picture import Painted, Tile, enlarged, tiles
+from viz_model.drawing.scene import Scene, Select
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, Phrase, by
 from viz_model.island.look import Look
@@ -16,8 +16,8 @@ from viz_model.measures import patches
 from viz_model.topics.cross_attention.decoding import steps
 from viz_model.topics.cross_attention.weights import axes, facts, place, shown, weights
 
-LARGE, SMALL, TOP = 316.0, 146.0, 24.0
-"""Pixels of the picture of the selected token, of those of all tokens or heads, and above the first."""
+LARGE, SMALL = 316.0, 146.0
+"""Pixels of the picture of the selected token, and of those of all tokens or heads."""
 
 
 @short_repr
@@ -58,13 +58,7 @@ def draw(look: Look) -> Scene:
     top: Any = look.by(place(look), tops)
     most: Any = Phrase("≤ {{top}}", {"top": top._replace(write="%0")})
     name: Any = Among(named, by("token", np.arange(len(named))))
-    marks: list[Mark] = [
-        Text(id="name", text=name, y=12, bold=True, size=14),
-        Text(id="top", text=most, x=LARGE, y=12, anchor="end", fill="muted"),
-        *painted(view, 0, TOP, LARGE, top, selects=False),
-    ]
-    rows, columns = view.grid
-    large = Panel(id="large", marks=marks, height=TOP + LARGE * rows / columns + 6, min=int(LARGE), most=int(LARGE))
+    large = enlarged(view, LARGE, top, name, most, selects=False)
     each = [
         Tile(
             f"word.{n}",

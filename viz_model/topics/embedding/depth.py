@@ -11,7 +11,7 @@ from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Among, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
-from viz_model.measures.stream import stream_sites
+from viz_model.measures.stream import stream_sites, units
 from viz_model.model import sites
 from viz_model.runs.trace import Trace
 from viz_model.topics.embedding import table
@@ -37,13 +37,6 @@ def followed(trace: Trace) -> np.ndarray:
     return np.stack([trace[site].double().numpy() for site in places(trace)], 1)
 
 
-def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of the vectors in the last axis; 0 with a vector of zeros."""
-    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    found: np.ndarray = (a * b).sum(-1) / np.where(lengths > 0, lengths, 1.0)
-    return found
-
-
 class OwnPart(NamedTuple):
     """How much of each token's own row is in its vector by depth, and of those of the others.
 
@@ -64,15 +57,13 @@ class OwnPart(NamedTuple):
 
 def own_part(trace: Trace, geometry: Geometry) -> OwnPart:
     """Each token's part, and that of the others that stand before it, or of an encoder's, anywhere."""
-    vectors, ids = followed(trace), np.array(trace.own_ids)
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    units = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-    read = units @ geometry.units(ids).T  # [T, S, T]
+    vectors, ids = units(followed(trace)).astype(np.float32), np.array(trace.own_ids)
+    read = vectors @ geometry.units(ids).T  # [T, S, T]
     at = np.arange(len(ids))
     own = read[at, :, at]
     limits = own[..., None] + 1e-5  # but for rounding
     rank = np.zeros(own.shape, int)
-    for cosines in geometry.cosines(units):
+    for cosines in geometry.cosines(vectors):
         rank += (cosines > limits).sum(-1)
     seen = ids != ids[:, None]
     if trace.stack.side != "encoder":
@@ -181,11 +172,11 @@ def shared(first: Trace, second: Trace) -> list[tuple[int, int]]:
 
 def two_sentences(first: Trace, second: Trace, positions: tuple[int, int]) -> TwoSentences:
     """A token of two sentences by depth."""
-    here, there = followed(first)[positions[0]], followed(second)
+    here, there = units(followed(first))[positions[0]], units(followed(second))
     ids = np.array(second.own_ids)
     others = there[ids != first.own_ids[positions[0]]]
-    apart = cosine(here, others).mean(0) if len(others) else np.full(len(here), np.nan)
-    return TwoSentences(places(first), cosine(here, there[positions[1]]), apart, positions)
+    apart = (here * others).sum(-1).mean(0) if len(others) else np.full(len(here), np.nan)
+    return TwoSentences(places(first), (here * there[positions[1]]).sum(-1), apart, positions)
 
 
 CONTEXTUAL: Verdict[TwoSentences] = Verdict(

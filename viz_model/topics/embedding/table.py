@@ -18,8 +18,6 @@ from viz_model.tokenizers.tokenizer import Tokenizer
 
 MOST_READ = 2**23
 """Numbers of a table that are read at a time."""
-MOST_READ = 2**23
-"""Numbers of a table that are read at a time."""
 MOST_ROWS = 64
 """Rows whose cosines with all others are held together."""
 STRIP_ROWS, STRIP_COLUMNS, NEAR = 128, 24, 12

@@ -84,9 +84,9 @@ def search(trace: Trace, width: int, depth: int = DEPTH) -> Tree:
     return tuple(tree)
 
 
-def path(tree: Tree, at: int = 0) -> tuple[Node, ...]:
-    """The nodes that lead to one of the last step; by default to the best."""
-    found = []
+def path(tree: Tree) -> tuple[Node, ...]:
+    """The nodes that lead to the best of the last step."""
+    found, at = [], 0
     for nodes in reversed(tree):
         found.append(nodes[at])
         at = nodes[at].parent

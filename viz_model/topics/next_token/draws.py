@@ -11,6 +11,7 @@ from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.digits import percent
 from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
 from viz_model.drawing.scene.writing import short, width_of
+from viz_model.drawing.spans import around
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons, Chooser, Ribbon
@@ -139,8 +140,8 @@ def draw(look: Look) -> Scene:
     At most :data:`ROWS_DRAWN`, with the picked one among them.
     """
     taken, words = steps(look), look.words
-    first = max(0, min(picked(look) - ROWS_DRAWN // 2, len(taken) - ROWS_DRAWN))
-    shown = taken[first : first + ROWS_DRAWN]
+    part = around(picked(look), len(taken), ROWS_DRAWN)
+    first, shown = part.start, taken[part]
     parts = [part for row, step in enumerate(shown) for part in _intervals(look, row, step, len(before(look)) + first)]
     names = [f"#{first + n + 1}  {short(step.token.label, 10)}" for n, step in enumerate(shown)]
     left = max(map(width_of, names)) + 14

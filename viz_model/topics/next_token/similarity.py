@@ -8,12 +8,14 @@ import numpy as np
 from viz_model.drawing import chart, matrix
 from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.scene.writing import short
+from viz_model.drawing.scene.writing import begun, short
+from viz_model.drawing.spans import around
 from viz_model.drawing.theme import signed
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Worked
+from viz_model.measures.stream import cosines
 from viz_model.runs.record import record
 from viz_model.runs.trace import Trace
 from viz_model.texts.markdown import literal
@@ -32,16 +34,6 @@ def token_vectors(trace: Trace) -> np.ndarray:
 def sentence_vector(trace: Trace) -> np.ndarray:
     """The mean of the tokens' last vectors, [D] (Reimers & Gurevych 2019, section 3, "MEAN")."""
     return token_vectors(trace).mean(0)
-
-
-def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The cosine of every vector with every other: [N, D], [M, D] -> [N, M]."""
-    return _unit(a) @ _unit(b).T
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float64).tiny)
 
 
 class SimilarityView(NamedTuple):
@@ -66,12 +58,11 @@ class SimilarityView(NamedTuple):
 def similarity(look: Look) -> SimilarityView:
     """The tokens of a sentence, of a long one those around the selected."""
     vectors = token_vectors(look.trace)
-    shown = min(len(look), MOST_TOKENS)
-    first = min(max(0, look.token - shown // 2), len(look) - shown)
-    part = np.concatenate((vectors[first : first + shown], vectors.mean(0, keepdims=True)))
-    found = cosines(part, part)
-    others = np.where(np.eye(shown, dtype=bool), -np.inf, found[:-1, :-1])
-    return SimilarityView(first, found, others.argmax(1) if shown > 1 else np.zeros(1, int), len(look) - shown)
+    part = around(look.token, len(look), MOST_TOKENS)
+    found = cosines(np.concatenate((vectors[part], vectors.mean(0, keepdims=True))))
+    n = len(found) - 1
+    others = np.where(np.eye(n, dtype=bool), -np.inf, found[:-1, :-1])
+    return SimilarityView(part.start, found, others.argmax(1), len(look) - n)
 
 
 def _tokens(look: Look) -> dict[str, Any]:
@@ -137,15 +128,11 @@ class SentencesView(NamedTuple):
 
     def facts(self) -> dict[str, str]:
         return {
-            "nearest": literal(_cut(self.texts[int(self.cosines.argmax())])),
+            "nearest": literal(begun(self.texts[int(self.cosines.argmax())], LINE)),
             "most": written(self.cosines.max(), "2"),
             "least": written(self.cosines.min(), "2"),
             "n": str(len(self.texts)),
         }
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
 def draw_sentences(found: SentencesView, title: str) -> Scene:

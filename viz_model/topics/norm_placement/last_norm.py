@@ -14,6 +14,7 @@ from viz_model.drawing.digits import percent, root, written
 from viz_model.drawing.scene import Scene, Texts
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
+from viz_model.measures.lens import predicts
 from viz_model.measures.passage import sets_length
 from viz_model.runs.trace import Trace
 from viz_model.topics.norm_placement.places import COLORS, NAMES, Finding, runs
@@ -63,11 +64,6 @@ def beside_division(trace: Trace) -> tuple[str, ...]:
     return "gain", *(["shift"] if held.shift is not None else []), *(["centering"] if held.centered else [])
 
 
-def ends_in_logits(trace: Trace) -> bool:
-    """Whether the stack's last vectors are what the model's head reads."""
-    return trace.config.has_logits and trace.stack.side == trace.config.sides[-1]
-
-
 @torch.inference_mode()
 def last_norm(trace: Trace) -> LastNorm:
     """Of the stack that the trace is seen from.
@@ -77,7 +73,7 @@ def last_norm(trace: Trace) -> LastNorm:
     """
     name = norm_names(trace)[-1]
     each = variants(trace, name)
-    found = [_choices(trace, vectors) for vectors in each] if ends_in_logits(trace) else []
+    found = [_choices(trace, vectors) for vectors in each] if predicts(trace) else []
     gain = trace.model.get_parameter(f"{trace.stack.side}.{_module(name)}.weight")
     return LastNorm(
         name=name,

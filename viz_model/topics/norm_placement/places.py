@@ -5,9 +5,8 @@ model without a twin it has that model alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing.scene import Scene
@@ -17,9 +16,6 @@ from viz_model.island.page import Item
 from viz_model.island.prose import Line
 from viz_model.measures.passage import norm_name
 from viz_model.runs.trace import Trace
-
-Numbers: TypeAlias = Mapping[str, np.ndarray]
-"""Numbers by place of the norm."""
 
 NAMES: dict[str, str] = {"pre": "Pre-LN", "post": "Post-LN"}
 COLORS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}

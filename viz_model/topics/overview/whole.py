@@ -65,8 +65,8 @@ class OverviewView(NamedTuple):
 
     Of pooled tokens each dimension shows the value of largest magnitude, patterns the largest weight, lengths the mean.
     ``strips`` are what enters the blocks; ``vectors`` what the run ends in where it predicts nothing. ``next_tokens``
-    are those at ``token``, over the full vocabulary, and ``next_ids`` their ids; ``look`` is its strongest look at
-    another position, ``read`` at the source. Deep models show ``blocks`` at even distances, ``n_layers`` in all.
+    are those at ``token``, over the full vocabulary; ``look`` is its strongest look at another position, ``read`` at
+    the source. Deep models show ``blocks`` at even distances, ``n_layers`` in all.
     """
 
     labels: tuple[str, ...]
@@ -80,7 +80,6 @@ class OverviewView(NamedTuple):
     token: int
     pool: int
     n_layers: int
-    next_ids: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -119,7 +118,6 @@ def view(look: Look) -> OverviewView:
         token=look.token,
         pool=pool,
         n_layers=look.n_layers,
-        next_ids=() if found is None else tuple(found.ids[at].tolist()),
     )
 
 

@@ -21,6 +21,7 @@ from viz_model.island.look import Look
 from viz_model.island.page import Chooser
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Worked
+from viz_model.measures.stream import cosines
 from viz_model.model import ops
 from viz_model.runs.trace import Trace
 
@@ -34,13 +35,13 @@ PARTS = ("embed.token", "embed.patch", "embed.segment", "embed.position")
 Spans = Sequence[tuple[Any, int]]
 
 
-def waves(positions: np.ndarray, d_model: int, base: float, *, interleaved: bool = True) -> np.ndarray:
+def waves(positions: np.ndarray, d_model: int, base: float) -> np.ndarray:
     """[P] positions, whole or not -> [P, D], by the function that the model itself uses.
 
     A model only ever reads whole positions; the curve between them is for the eye.
     """
     at = torch.from_numpy(np.asarray(positions, dtype=np.float64))
-    return ops.sinusoid(at, d_model, base, interleaved=interleaved).numpy()
+    return ops.sinusoid(at, d_model, base).numpy()
 
 
 def added(look: Look) -> np.ndarray:
@@ -106,12 +107,6 @@ def table(trace: Trace) -> np.ndarray:
     return found.detach().numpy()
 
 
-def similarity(rows: np.ndarray) -> np.ndarray:
-    """Cosine of every two rows: [T, D] -> [T, T]; a row of zeros is like nothing."""
-    units = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-30)
-    return units @ units.T
-
-
 class ByDistance(NamedTuple):
     """Over all pairs of positions that far apart: mean, smallest and largest cosine, each [T]."""
 
@@ -153,9 +148,9 @@ class Alike(NamedTuple):
 
 
 def alike(look: Look) -> Alike:
-    distance = by_distance(similarity(table(look.trace)))
+    distance = by_distance(cosines(table(look.trace)))
     paper = waves(np.arange(len(distance.mean)), look.config.d_embedding // 2 * 2, PAPER_BASE)
-    return Alike(similarity(look.once(added)), distance, similarity(paper)[0])
+    return Alike(cosines(look.once(added)), distance, cosines(paper)[0])
 
 
 ALIKE: Verdict[float] = Verdict("position.alike", Claim("distance", lambda spread: spread < 1e-4))

@@ -17,6 +17,7 @@ from viz_model.island.page import Quiz
 from viz_model.island.prose import Line
 from viz_model.island.tabs import Tabs, Worked
 from viz_model.measures import patches
+from viz_model.measures.stream import cosines
 from viz_model.topics.position import added
 
 LARGE, SMALL, GAP, TOP, MOST = 260.0, 70.0, 10.0, 24.0, 640.0
@@ -40,7 +41,7 @@ class Places(NamedTuple):
 
 def places(look: Look) -> Places:
     """Of the positions that were added in a run."""
-    return Places(added.similarity(look.once(added.added)), patches.grid(look.config))
+    return Places(cosines(look.once(added.added)), patches.grid(look.config))
 
 
 def draw(look: Look) -> Scene:

@@ -67,7 +67,6 @@ class CutsView(NamedTuple):
     line: np.ndarray
     x: np.ndarray
     width: np.ndarray
-    n_characters: int
     n_bytes: int
     selected: Any
 
@@ -99,7 +98,7 @@ class CutsView(NamedTuple):
             edges = np.array(spans[n]).reshape(-1, 2)
             origin = np.array([other.get(span, -1) for span in spans[n]], dtype=int)
             cuts.append(Cut(names[n], tuple((upper, lower)[n]), edges[:, 0], edges[:, 1], origin >= 0, origin))
-        return cls(cuts[0], cuts[1], line, x, width, len(cutting.character_starts(raw)), len(raw), selected)
+        return cls(cuts[0], cuts[1], line, x, width, len(raw), selected)
 
     def split(self) -> list[tuple[int, int, str]]:
         """The bytes [start, stop) of each character that the first vocabulary cuts, and the character.

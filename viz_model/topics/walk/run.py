@@ -14,6 +14,7 @@ from viz_model.island.held import MOST_TOKENS
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import heads, lens
+from viz_model.measures.stream import part_of
 from viz_model.model import ops
 from viz_model.runs.recompute import Recomputed
 from viz_model.runs.trace import Trace
@@ -119,8 +120,7 @@ class Run:
 
     def around(self, most: int = MOST_ROWS) -> range:
         """So many tokens, the selected one among them: those that have a row where all have one alike."""
-        stop = min(len(self), max(most, self.look.token + 1))
-        return range(max(0, stop - most), stop)
+        return part_of(len(self), self.look.token, most)
 
     @property
     def table(self) -> torch.Tensor:
@@ -216,8 +216,7 @@ class Run:
 
 def start(trace: Trace) -> tuple[int, int, int]:
     """Layer, head and token to begin with: a query, not the last, that reads mostly one token farther back."""
-    layers = [n for n in range(trace.n_layers) if f"blocks.{n}.attn.pattern" in trace]
-    layers = [n for n in layers if trace.config.source_of(trace.stack.side, n) is None]
+    layers = [n for n in trace.attending if trace.config.source_of(trace.stack.side, n) is None]
     if isinstance(trace.values, Recomputed):
         layers = layers[len(layers) // 2 :][:1]
     marks, at = list(heads.marks(trace)), np.arange(len(trace))

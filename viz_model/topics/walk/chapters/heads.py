@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from viz_model.drawing.spans import around
 from viz_model.island.beats import Beat, Chapter, ends
 from viz_model.measures import heads
 from viz_model.topics.walk.chapters import scores
@@ -16,8 +17,8 @@ def chapter(run: Run) -> Chapter:
     look, config = run.look, run.trace.config
     # The layers whose heads have a map: all that attend, or those of them around this one.
     many = max(1, MOST_HEADS // config.n_heads)
-    first = max(0, min(look.layer - many // 2, run.trace.n_layers - many))
-    every = [n for n in range(first, first + many) if f"blocks.{n}.attn.pattern" in run.trace]
+    near = around(look.layer, run.trace.n_layers, many)
+    every = [n for n in run.trace.attending if near.start <= n < near.stop]
     only = "" if config.kind == "encoder_decoder" else "moves_states" if config.has_states else "moves"
     total = "heads_average" if np.allclose(run.pattern.sum(-1), 1, atol=1e-3) else "heads_sum"
     shared = config.n_heads // config.n_kv_heads

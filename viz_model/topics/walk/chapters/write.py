@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_model.drawing.spans import around
 from viz_model.island.beats import Chapter, Guess
 from viz_model.texts.markdown import literal
 from viz_model.tokenizers.text import spelled
@@ -103,10 +104,10 @@ def _marks(run: Run) -> Marks:
 def pieces(run: Run, splits: int = 99) -> dict[str, Any]:
     """Tokens as pieces of a text; from beat ``splits`` on those that are parts of a character show their bytes."""
     rest = max(0, len(run) - MOST_PIECES)
-    first = max(0, min(run.look.token - MOST_PIECES // 2, rest))
+    part = around(run.look.token, len(run), MOST_PIECES)
     made = [
         {"label": label, "id": str(token.id), "bytes": "" if token.is_whole else spelled(token.bytes)}
-        for token, label in list(zip(run.trace.tokens, run.labels, strict=True))[first : first + MOST_PIECES]
+        for token, label in list(zip(run.trace.tokens, run.labels, strict=True))[part]
     ]
     said = run.look.words("more_tokens", n=rest) if rest else ""
-    return {"first": first, "splits": splits, "rest": said, "tokens": made}
+    return {"first": part.start, "splits": splits, "rest": said, "tokens": made}
