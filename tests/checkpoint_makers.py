@@ -181,7 +181,8 @@ MORE: dict[str, dict[str, Any]] = {
 
 def reference(family: str) -> Reference:
     """The class of a family that transformers itself takes for its first task."""
-    name = next(names[family] for names in TASKS if family in names)
+    name = next((names[family] for names in TASKS if family in names), "")
+    assert name, f"{family}: transformers has no model of this type in TASKS, which a family is compared with"
     return Reference(name[0] if isinstance(name, tuple) else name, MORE.get(family, {}))
 
 

@@ -18,10 +18,6 @@ from viz_model.values.operations import Sum, absolute, cos, log, sin, softplus, 
 Scaled: TypeAlias = Callable[[Expression], Expression]
 
 
-def _bias(at: Scope, index: tuple[Index, ...], expression: Expression) -> Value:
-    return at.value("bias", index, expression, symbol="B", label="position bias", role="position", derived=True)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LogarithmicConfig(PositionScheme):
     acts_on: ClassVar[ActsOn] = "scores"
@@ -44,7 +40,7 @@ class Logarithmic(positions.Position):
     def declare_bias(position: LogarithmicConfig, at: Scope, index: tuple[Index, ...], *, two_way: bool) -> Value:
         h, i, j = index
         r1, r2 = at.weight("r1", "r_1", "H"), at.weight("r2", "r_2", "H")
-        return _bias(at, index, -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i)))
+        return positions.bias_of(at, index, -r1[h] * log(1 + absolute(r2[h]) * absolute(j - i)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +61,7 @@ class Linked(positions.Position):
     ) -> Value:
         (h, i, j), c, m = index, at.index("K"), at.index("Tk", "m")
         to_key, on = Sum(c, q[h, i, c] * k[h, m, c]), Sum(c, k[h, m, c] * k[h, j, c])
-        return _bias(at, index, scaled(Sum(m, to_key * on)))
+        return positions.bias_of(at, index, scaled(Sum(m, to_key * on)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,4 +143,4 @@ class Forgetting(positions.Position):
             "forgotten", (h, j), Sum(m, where(m <= j, gate[h, m], 0)),
             symbol="G", label="forget gates up to a key", role="position", derived=True,
         )  # fmt: skip
-        return _bias(at, index, total[h, i] - total[h, j])
+        return positions.bias_of(at, index, total[h, i] - total[h, j])

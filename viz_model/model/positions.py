@@ -111,6 +111,11 @@ def reads_content(position: Position) -> bool:
     return type(position).content_bias is not Position.content_bias
 
 
+def bias_of(at: Scope, index: tuple[Index, ...], expression: Expression) -> Value:
+    """What a scheme adds to a score, as it is declared."""
+    return at.value("bias", index, expression, symbol="B", label="position bias", role="position", derived=True)
+
+
 class Sinusoidal(Position):
     """Waves of geometrically growing length, added to the embedding (Vaswani et al. 2017, 3.5)."""
 
@@ -267,10 +272,7 @@ class Alibi(Position):
         h, i, j = index
         n_heads, width = at.sizes["H"], at.sizes["K"]
         slopes = Table("m", _slopes(position, n_heads, width), "scheme", _python_of_slopes(position, n_heads, width))
-        return at.value(
-            "bias", index, -slopes[h] * absolute(j - i),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
+        return bias_of(at, index, -slopes[h] * absolute(j - i))
 
 
 def _slopes(position: config.Alibi, n_heads: int, width: int) -> Tensor:
@@ -318,10 +320,7 @@ class T5Bias(Position):
         h, i, j = index
         of = at.with_axis("B", position.buckets)
         table = of.weight("buckets.weight", "b", "B", "H")
-        return of.value(
-            "bias", index, table[Bucket(j - i, position, two_way), h],
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
+        return bias_of(of, index, table[Bucket(j - i, position, two_way), h])
 
 
 class RelativeKey(Position):
@@ -365,10 +364,7 @@ class RelativeKey(Position):
         added: Expression = Sum(c, q[h, i, c] * vector)
         if position.with_keys:
             added = added + Sum(c, k[h, j, c] * vector)
-        return at.value(
-            "bias", index, scaled(added),
-            symbol="B", label="position bias", role="position", derived=True,
-        )  # fmt: skip
+        return bias_of(at, index, scaled(added))
 
 
 class Nowhere(Position):

@@ -29,7 +29,7 @@ from viz_model.values.expression import (
     Whole,
 )
 from viz_model.values.leaves import Element, Entry, Index, Read, Setting, Value, Weight
-from viz_model.values.operations import Apply, Between, Cases, Softmax, Sum, exp, sigmoid
+from viz_model.values.operations import Apply, Between, Cases, Softmax, Sum, exp, sigmoid, where
 from viz_model.values.point import Point
 
 ZERO = Number(0)
@@ -185,6 +185,7 @@ SLOPES: dict[str, Callable[[_Way, Expression, Expression], _Way]] = {
     "exp": lambda way, x, own: way.times(own),
     "log": lambda way, x, own: way.by(x),
     "relu": lambda way, x, own: way.where(x > 0),
+    "abs": lambda way, x, own: way.times(where(x > 0, 1, -1)),
     "tanh": lambda way, x, own: way.times(1 - own**2),
     "sigmoid": lambda way, x, own: way.times(own, 1 - own),
     "softplus": lambda way, x, own: way.times(sigmoid(x)),
