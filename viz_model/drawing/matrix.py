@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from viz_model.drawing import digits
-from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, Texts
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import By, Lengths, by
 
@@ -83,7 +83,7 @@ def scene(
         middle = (TOP + end) / 2
         marks.append(Text(id="row axis", text=axes[0], x=LINE / 2, y=middle, anchor="middle", rotate=-90))
     if axes[1]:
-        place = (across[0] / 2, left + across[1] / 2)
+        place = along(0.5, left, across)
         marks.append(Text(id="column axis", text=axes[1], x=place, y=tall - LINE / 2, anchor="middle"))
     if frames:
         step = (end - TOP) / n
@@ -91,8 +91,7 @@ def scene(
         marks.append(Rect(id="selected", x=left, y=ys, width=across, height=step, stroke="accent", thick=2))
     for k, (first, count) in enumerate(spans):
         at: Any = Lengths(first, 0, len(columns), (0.0, left), (1.0, left + across[1]))
-        share = count / len(columns)
-        wide = share, share * across[1]
+        wide = along(count / len(columns), 0, across)
         marks.append(Rect(id=f"span.{k}", x=at, y=TOP, width=wide, height=end - TOP, stroke="accent", thick=2))
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
 
@@ -127,16 +126,16 @@ def words(
     drawn = scene(id, title, values, rows, columns, height=height, **kept)
     cells, *marks = drawn.panels[0].marks
     assert isinstance(cells, Cells) and isinstance(cells.x, float) and isinstance(cells.height, float)
-    step, (share, pixels) = cells.height / n_rows, (side / n for side in cells.width)  # type: ignore[union-attr]
+    step, wide = cells.height / n_rows, cast(tuple[float, float], cells.width)
     down, across = np.indices(values.shape).reshape(2, -1)
     strong = np.abs(values.ravel()) > STRONG * more.get("top", 1.0)
     written = Texts(
         id="words",
         texts=texts,
-        x=np.stack([(across + 0.5) * share, cells.x + (across + 0.5) * pixels], -1).astype(np.float32),
+        x=along((across + 0.5) / n, cells.x, wide),
         y=(TOP + (down + 0.5) * step).astype(np.float32),
         fill=["white" if one else "ink" for one in strong],
-        rooms=np.tile(np.array([[1.2 * share, 1.2 * pixels]], np.float32), (len(down), 1)),
+        rooms=along(np.full(len(down), 1.2 / n), 0, wide),
     )
     panel = replace(drawn.panels[0], marks=[replace(cells, labels=told), *marks, written])
     made = replace(drawn, panels=[panel])

@@ -68,8 +68,7 @@ def draw(look: Look) -> Scene:
     stops = (top + (np.arange(length) + 0.5) * step).astype(np.float32)
     end = 0.56, -NAMES if is_named else -4.0
     x = np.array([[0.11, 4.0], end], np.float32)
-    y = np.zeros((length, 2, 2), np.float32)
-    y[:, 0, 1], y[:, 1, 1] = starts, stops
+    y = np.stack([starts, stops], -1)
     labels = [f"{n}: {label}" for n, label in enumerate(look.labels)]
     strip = np.linspace(0, n_vocab, len(found.strip), endpoint=False).astype(int)
     colors = [theme.token(n) for n in range(length)]

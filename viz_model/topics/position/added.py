@@ -201,7 +201,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
 
     def line(id: str, values: np.ndarray, role: str, thick: float, dash: str | None, name: str) -> None:
         points = np.asarray(values[:n], np.float64)
-        marks.append(Path(id=id, x=on.at_x(at), y=on.lengths_y(points), stroke=role, thick=thick, dash=dash))
+        marks.append(Path(id=id, x=on.at_x(at), y=on.at_y(points), stroke=role, thick=thick, dash=dash))
         told: Any = Each(
             f"{words('distance')} {{{{at}}}}\n{{{{value}}}}",
             {"at": at, "value": by("", values[:n].astype(np.float32), "4")},
@@ -212,7 +212,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
     if is_trained:
         around = np.concatenate([at, at[::-1]])
         band = np.concatenate([found.distance.low[:n], found.distance.high[:n][::-1]])
-        marks.append(Path(id="band", x=on.at_x(around), y=on.lengths_y(band), fill="position", opacity=0.22))
+        marks.append(Path(id="band", x=on.at_x(around), y=on.at_y(band), fill="position", opacity=0.22))
         sample = Rect(id="key", y=2, width=28, height=10, fill="position", opacity=0.22)
         keys.append(Key(name=words("learned_curve_range"), marks=[sample]))
         line("waves", found.waves, "residual", 1.8, "5px,3px", words("learned_curve_waves"))
