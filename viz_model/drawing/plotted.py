@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,14 @@ class _Bar(NamedTuple):
     trace: Any
     nth: int
     of: int
+
+
+def axes(x: str, y: str, height: int | None = 360, level: Mapping[str, Any] = {}, **upright: Any) -> go.Figure:
+    """A figure with its axes named; ``level`` and ``upright`` are what Plotly is told of each besides."""
+    import plotly.graph_objects as go
+
+    named = {"xaxis": {"title": {"text": x}, **level}, "yaxis": {"title": {"text": y}, **upright}}
+    return go.Figure(layout={"height": height, **named})
 
 
 def curve(
