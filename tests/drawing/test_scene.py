@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 import scenes
 
-from viz_model.drawing import heatmap, strips
-from viz_model.drawing.cells import COLUMN, ROW, span_of
-from viz_model.drawing.cells import Cells as Where
+from viz_model.drawing import heatmap, matrix
 from viz_model.drawing.chips import cut_characters
-from viz_model.drawing.heatmap import HeatmapView, Pool
-from viz_model.drawing.scene import Cells, Mark, Panel, Scene, encode
+from viz_model.drawing.heatmap import Pool
+from viz_model.drawing.scene import Cells, Mark, Panel, Scene, encode, seen
 from viz_model.tokenizers.tokenizer import cl100k_base
 
 RNG = np.random.default_rng(0)
@@ -56,43 +54,42 @@ def test_of_what_a_mask_halves_half_is_sent(is_coarse: bool) -> None:
     assert abs(sizes[2] - sizes[0]) < 40  # before it, NaN are
 
 
-WORDS = {"masked": "hidden"}
+def names(shape: tuple[int, int]) -> list[tuple[str, ...]]:
+    return [tuple(f"{axis}{n}" for n in range(size)) for axis, size in zip("rc", shape, strict=True)]
 
 
-def matrix(shape: tuple[int, int], *, scale: str = "signed", first: int = 0) -> HeatmapView:
-    values = np.random.default_rng(0).normal(size=shape)
-    if scale != "signed":
-        values = np.abs(values)
-    rows, columns = (tuple(f"{axis}{n}" for n in range(size)) for axis, size in zip("rc", shape, strict=True))
-    shown = span_of(slice(first, first + shape[0])), span_of(slice(first, first + shape[1]))
-    which = Where("blocks.0.attn.scores", (3, ROW, COLUMN), *shown)
-    return HeatmapView(values, rows, columns, "site", "pattern", scale, "from", "to", 1, None, which)  # type: ignore[arg-type]
-
-
-def drawn(view: strips.StripsView) -> scenes.Sent:
-    return scenes.sent(strips.scene(view, "picture", "title", WORDS, "what it shows"))
-
-
-@pytest.mark.parametrize("scale", ["signed", "probability", "positive"])
+@pytest.mark.parametrize("look", ["signed", "share"])
 @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 40), (88, 88)])
-def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], scale: str) -> None:
-    view = matrix(shape, scale=scale)._replace(selected_row=0)
-    found = drawn(strips.matrix(view))
+def test_a_matrix_is_sent_number_by_number(shape: tuple[int, int], look: str) -> None:
+    values, (rows, columns) = RNG.normal(size=shape), names(shape)
+    drawn = matrix.scene("picture", "title", values, rows, columns, axes=("from", "to"), top=0.5, look=look)
+    found = scenes.sent(seen(drawn, {"token": 0}))
     cells = found.mark("cells")
-    np.testing.assert_array_equal(cells["values"], view.values.astype(np.float32))
-    assert cells["top"] == (1.0 if scale == "probability" else np.abs(view.values).max()), "one scale for all rows"
-    assert found.mark("rows")["texts"] == list(view.rows) and found.mark("columns")["texts"] == list(view.columns)
+    np.testing.assert_array_equal(cells["values"], values.astype(np.float32))
+    assert cells["top"] == 0.5, "one scale for all rows"
+    assert found.mark("rows")["texts"] == list(rows) and found.mark("columns")["texts"] == list(columns)
     assert found.mark("row axis")["text"] == "from" and found.mark("column axis")["text"] == "to"
     assert found.mark("selected")["y"] == cells["y"] and found.mark("selected")["x"] == cells["x"]
-    assert found.header["title"] == "title" and found.header["words"] == WORDS
+    assert found.header["title"] == "title"
 
 
-def test_a_large_matrix_is_pooled_and_asks_nothing() -> None:
-    view = matrix((300, 300))
-    picture = strips.matrix(view)
-    cells = drawn(picture).mark("cells")
-    assert picture.pool != Pool() and cells["values"].size <= heatmap.MOST_CELLS and "where" not in cells
-    assert np.abs(cells["values"]).max() == np.float32(np.abs(view.values).max())
+def test_a_matrix_without_a_scale_names_what_its_columns_belong_to() -> None:
+    rows, columns = names((2, 6))
+    parts = (("a", 2), ("b", 4))
+    drawn = matrix.scene("picture", "", np.ones((2, 6)), rows, columns, frames=False, right=matrix.BARE, parts=parts)
+    found = scenes.sent(drawn)
+    assert [one["id"] for one in found.marks()] == ["cells", "rows", "part.0", "cut.2", "part.2"]
+    share, pixels = found.mark("cells")["width"]
+    assert found.mark("cut.2")["x"] == pytest.approx([share / 3, found.mark("cells")["x"] + pixels / 3])
+    assert [found.mark(f"part.{n}")["text"] for n in (0, 2)] == ["a", "b"]
+
+
+def test_a_large_matrix_is_pooled() -> None:
+    values = RNG.normal(size=(300, 300))
+    pool = heatmap.pool_of(values)
+    found = heatmap.pooled(values, pool)
+    assert pool != Pool() and found.size <= heatmap.MOST_CELLS
+    assert np.abs(found).max() == np.float32(np.abs(values).max())
 
 
 @pytest.mark.parametrize("text", ["我爱深度学习", "a 猫 b", "plain words", "😀垫"])

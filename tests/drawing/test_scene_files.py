@@ -158,7 +158,7 @@ def test_points_stand_along_linear_and_logarithmic_axes() -> None:
     assert isinstance(line, Path) and isinstance(points, Items)
     assert (line.stroke, line.dash) == ("ffn", "7,4")
     np.testing.assert_allclose(np.asarray(line.x)[:, 0], [0, 0.5, 1], atol=1e-6)
-    down = np.asarray(line.y)[:, 1]
+    down = np.asarray(line.y)
     assert down[1] == pytest.approx((down[0] + down[2]) / 2)
     assert np.asarray(points.y)[0] == pytest.approx(down[2])
     assert np.isnan(np.asarray(points.y)[1])

@@ -30,7 +30,7 @@ from viz_model.app.page import Page
 from viz_model.app.view import ViewState
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
-from viz_model.drawing import digits, heatmap, strips, theme
+from viz_model.drawing import digits, matrix, theme
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.spans import around
 from viz_model.measures import change, masks
@@ -372,13 +372,12 @@ def _draw(page: Page, flipped: tuple[tuple[int, int], ...], *, is_made: bool) ->
         state.update(within=within, **_change(page, "drawn", ()))
 
     def picture() -> Scene:
-        seen = visible[shown, shown].numpy()
-        view = heatmap.HeatmapView(
-            np.where(seen, 1.0, np.nan), page.look.labels[shown], page.look.labels[shown], words["sees"], "pattern",
-            "probability", page.t("common.axis_query"), page.t("common.axis_key"),
+        seen, labels = visible[shown, shown].numpy(), page.look.labels[shown]
+        return matrix.scene(
+            "attention.drawn_mask", words["label"], np.where(seen, 1.0, np.nan), labels, labels, frames=False,
+            labels=(labels, labels), axes=(page.t("common.axis_query"), page.t("common.axis_key")), written=False,
+            right=matrix.BARE, look="share", site=words["sees"], hidden=words["hidden"],
         )  # fmt: skip
-        drawn = strips.matrix(view)._replace(has_scale=False)
-        return strips.scene(drawn, "attention.drawn_mask", words["label"], {"masked": words["hidden"]})
 
     def known() -> Known:
         if not is_made or page.at("attn.mask") not in page.trace:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.digits import power_of_ten, written
-from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts, Words
+from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, By, Each, Lengths
 
@@ -196,14 +196,14 @@ def bars(
     across = (1.0, -left - right)
     tall = row * max(1.0, 0.7 * len(series))
     height = TOP + n * tall
-    zero = float(np.clip(scale.share(np.zeros(())), 0, 1))
+    zero = np.clip(scale.share(np.zeros(())), 0, 1)
     marks: list[Mark] = [*upright_grid(scale, left, across, TOP, height)]
     thick = (tall - 8) / len(series)
     for k, one in enumerate(series):
         top = (TOP + np.arange(n) * tall + 4 + k * thick).astype(np.float32)
         base = scale.low if scale.is_log else float(np.clip(0.0, scale.low, scale.high))
         full = scale.high if scale.is_log else base + scale.high - scale.low
-        begins: Any = np.tile(np.array([[zero, left + zero * across[1]]], np.float32), (n, 1))
+        begins: Any = along(np.full(n, zero), left, across)
         outer = _ends(one.values, one.starts)  # what is written stands beside a bar to the left, and not on it
         if one.starts is not None:
             begins = Lengths(one.starts, scale.low, scale.high, (0.0, left), (1.0, left + across[1]))
@@ -214,7 +214,7 @@ def bars(
             at: Any = Lengths(outer, scale.low, scale.high, (0, 6 + left), (1, 6 + left + across[1]), scale.is_log)
             texts = _said("{{value}}", one.values, one.write, {})
             marks.append(Texts(id=f"values.{k}", texts=texts, x=at, y=top + thick / 2, anchor="start"))
-    marks.append(Rect(id="zero", x=(zero, left + zero * across[1]), y=TOP, width=1, height=n * tall, fill="muted"))
+    marks.append(Rect(id="zero", x=along(zero, left, across), y=TOP, width=1, height=n * tall, fill="muted"))
     marks.append(Labels(id="names", texts=names, x=left - GAP, y=TOP, length=n * tall, along="y", most=most_name))
     if chosen is not None:
         place: dict[str, Any] = {
@@ -236,28 +236,27 @@ def bars(
 
 def upright_grid(scale: Axis, left: float, across: tuple[float, float], top: float, end: float) -> list[Mark]:
     return [
-        Rect(id=f"grid.{n}", x=(at, left + at * across[1]), y=top, width=1, height=end - top, fill="grid")
-        for n, at in enumerate(map(float, scale.share(np.array(scale.ticks()))))
+        Rect(id=f"grid.{n}", x=along(at, left, across), y=top, width=1, height=end - top, fill="grid")
+        for n, at in enumerate(scale.share(np.array(scale.ticks())))
     ]
 
 
-def ticks_below(scale: Axis, left: float, across: tuple[float, float], end: float) -> list[Mark]:
+def ticks_below(scale: Axis, left: float, across: tuple[float, float], end: float, most: int = 6) -> list[Mark]:
     """The ticks of a level scale and its title."""
     marks: list[Mark] = []
-    for n, tick in enumerate(scale.ticks()):
-        at = float(scale.share(np.asarray(tick)))
-        place = (at, left + at * across[1])
+    for n, tick in enumerate(scale.ticks(most)):
+        place = along(scale.share(np.asarray(tick)), left, across)
         marks.append(
             Text(id=f"tick.{n}", text=scale.named(tick), x=place, y=end + LINE / 2 + 2, anchor="middle", fill="muted")
         )
     if scale.title:
         # A long one would reach beyond a narrow picture from the middle of the plot.
-        middle = (0.5, left + 0.5 * across[1] if width_of(scale.title) < LONG else 0.0)
+        middle = along(0.5, left, across) if width_of(scale.title) < LONG else (0.5, 0.0)
         marks.append(Text(id="title", text=scale.title, x=middle, y=end + 1.5 * LINE + 6, anchor="middle"))
     return marks
 
 
-def bar_key(name: Words, fill: str, opacity: float = 1.0, hatch: str | None = None) -> Key:
+def bar_key(name: Any, fill: str, opacity: float = 1.0, hatch: str | None = None) -> Key:
     """A line of a legend, for bars."""
     place = {"x": 7.0, "y": 1.0, "width": 14.0, "height": 12.0}
     size: dict[str, Any] = {side: np.array([pixels]) for side, pixels in place.items()}
@@ -317,18 +316,13 @@ class Plot(NamedTuple):
         """Pixels of values along the upright axis."""
         return Lengths(values, self.y.low, self.y.high, self.bottom, self.top, self.y.is_log)
 
-    def lengths_y(self, values: Any) -> Any:
-        """The same as lengths, as a path takes them."""
-        return Lengths(values, self.y.low, self.y.high, (0.0, self.bottom), (0.0, self.top), self.y.is_log)
-
-    def places_x(self, values: np.ndarray) -> np.ndarray:
-        """Where values stand along the level axis, float32 [N, 2]: shares of the width, and pixels."""
-        share = np.asarray(self.x.share(values))
-        return np.stack([share, self.left + share * self.across[1]], -1).astype(np.float32)
+    def places_x(self, values: Any) -> Any:
+        """Where values stand along the level axis: lengths, of an array float32 [N, 2]."""
+        return along(self.x.share(np.asarray(values)), self.left, self.across)
 
     def wide(self, share: float, n: int) -> np.ndarray:
         """The width of each of ``n`` bars that take a share of the plot, float32 [N, 2]."""
-        return np.tile(np.array([[share, share * self.across[1]]], np.float32), (n, 1))
+        return along(np.full(n, share), 0, self.across)
 
     def tall(self, values: Any) -> Any:
         """Pixels from 0 up to values along an upright axis that begins there."""
@@ -359,15 +353,13 @@ def plot(
         marks.append(Text(id=f"tick.{n}", text=y.named(tick), x=left - 6, y=at, anchor="end", fill="muted"))
     if named:
         first, last = (float(x.share(np.asarray(end))) for end in (-0.5, len(named) - 0.5))
-        start = (first, left + first * across[1])
-        length = (last - first, (last - first) * across[1])
+        start, length = along(first, left, across), along(last - first, 0, across)
         texts: Any = x_names
         marks.append(Labels(id="names", texts=texts, x=start, y=bottom + 4, length=length))
     else:
         marks += ticks_below(x._replace(title=""), left, across, bottom)
     if x.title:
-        middle = (0.5, left + 0.5 * across[1])
-        marks.append(Text(id="x title", text=x.title, x=middle, y=height - LINE / 2, anchor="middle"))
+        marks.append(Text(id="x title", text=x.title, x=along(0.5, left, across), y=height - LINE / 2, anchor="middle"))
     if y.title:
         marks.append(Text(id="y title", text=y.title, x=LINE / 2, y=(TOP + bottom) / 2, anchor="middle", rotate=-90))
     return made, marks
@@ -433,11 +425,11 @@ def lines(
     places_x = on.at_x(np.asarray(x, dtype=np.float64))
     keys = []
     for k, one in enumerate(series):
-        y = on.lengths_y(one.values)
+        y = on.at_y(one.values)
         marks.append(Path(id=f"line.{k}", x=places_x, y=y, stroke=one.role, thick=one.thick, dash=one.dash))
         said = _said(one.told, one.values, one.write, {"name": one.name, "at": names, **one.facts})
         look: dict[str, Any] = {"symbol": one.symbol, "fill": one.role, "name": one.name, "where": one.where}
-        marks.append(Items(id=f"points.{k}", x=places_x, y=on.at_y(one.values), labels=said, **look))
+        marks.append(Items(id=f"points.{k}", x=places_x, y=y, labels=said, **look))
         keys.append(line_key(one.name, one.role, one.symbol, thick=one.thick, dash=one.dash))
     return Scene(
         id=id,

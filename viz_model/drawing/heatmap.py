@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.cells import Cells
 from viz_model.drawing.short_repr import short_repr
 
 
@@ -22,8 +21,7 @@ class HeatmapView(NamedTuple):
 
     ``values`` is [rows, columns]; NaN or −∞ cells are masked. ``site`` names the values in the
     hover text. Scale "signed" is symmetric about 0; "probability" runs from 0 to 1;
-    "positive" from 0 to the largest value. ``cells`` says which numbers of the run these are, and
-    ``pool`` how many of them share a cell (:func:`fitted`).
+    "positive" from 0 to the largest value.
     """
 
     values: np.ndarray
@@ -34,40 +32,21 @@ class HeatmapView(NamedTuple):
     scale: Literal["signed", "probability", "positive"] = "signed"
     row_axis: str = ""
     column_axis: str = ""
-    selected_row: int | None = None
-    limit: float | None = None
-    cells: Cells | None = None
-    pool: Pool = Pool()
 
 
 MOST_CELLS = 16_000
 """Cells of one picture, 5.3 bytes each on their way to the browser; where some are masked, half as many."""
 
 
-def pool_of(view: HeatmapView) -> Pool:
+def pool_of(values: np.ndarray) -> Pool:
     """The pooling that brings a matrix within :data:`MOST_CELLS`; a square stays one."""
-    most = MOST_CELLS if np.isfinite(view.values).all() else MOST_CELLS // 2
-    n_rows, n_columns = view.values.shape
+    most = MOST_CELLS if np.isfinite(values).all() else MOST_CELLS // 2
+    n_rows, n_columns = values.shape
     rows = columns = 1
     while (height := -(-n_rows // rows)) * (width := -(-n_columns // columns)) > most:
         rows += n_rows == n_columns or height >= width
         columns += n_rows == n_columns or height < width
     return Pool(rows, columns)
-
-
-def fitted(view: HeatmapView) -> HeatmapView:
-    """The matrix, pooled to :data:`MOST_CELLS` where it is larger."""
-    pool = pool_of(view)
-    if pool == Pool():
-        return view
-    return view._replace(
-        values=extremes(view.values, pool),
-        rows=spans(view.rows, pool.rows),
-        columns=spans(view.columns, pool.columns),
-        selected_row=None if view.selected_row is None else view.selected_row // pool.rows,
-        cells=None,
-        pool=pool,
-    )
 
 
 def extremes(values: np.ndarray, pool: Pool) -> np.ndarray:

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from viz_model.drawing import digits
-from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, Texts
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import By, Lengths, by
 
-TOP, LINE, SCALE = 4, 15, 58.0
-"""Pixels above the cells, of a line of writing, and on the right, for what full color stands for."""
+TOP, LINE, SCALE, BARE = 4, 15, 58.0, 12.0
+"""Pixels above the cells, of a line of writing, and on the right, for what full color stands for, or without that."""
 
 
 def scene(
@@ -30,6 +30,8 @@ def scene(
     written: bool = True,
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
     height: float | None = None,
+    right: float = SCALE,
+    parts: Sequence[tuple[str, int]] = (),
     **more: Any,
 ) -> Scene:
     """A matrix [R, C], or a table of such, as cells.
@@ -42,16 +44,17 @@ def scene(
         spans: columns that are framed: the first, or a table of such, and how many.
         written: whether cells hold their numbers, where there is room.
         labels: names that are said of a cell, where they are others than those written.
+        right: pixels on the right; of :data:`BARE` nothing is said of the color.
+        parts: what neighboring columns belong to, written in place of their names (:func:`columns_below`).
         more: of the cells, such as ``look``, ``where``, ``hidden``.
     """
     n = len(rows)
     longest = max((width_of(short(name)) for name in rows), default=0)
     left = min(longest, 190) + 10 + (LINE + 4 if axes[0] else 0)
-    across = (1.0, -left - SCALE)
+    across = (1.0, -left - right)
     names = max((width_of(short(name)) for name in columns), default=0)
-    bottom = (LINE + 6 if all(map(str.isdecimal, columns)) else min(84, 0.72 * names + 16)) + (
-        LINE + 4 if axes[1] else 0
-    )
+    is_flat = bool(parts) or all(map(str.isdecimal, columns))
+    bottom = (LINE + 6 if is_flat else min(84, 0.72 * names + 16)) + (LINE + 4 if axes[1] else 0)
     tall = height or min(560, max(260, 90 + 26 * n))
     end = tall - bottom
     said = labels or (
@@ -76,14 +79,15 @@ def scene(
             **more,
         ),
         Labels(id="rows", texts=rows, x=left - 8, y=TOP, length=end - TOP, along="y"),
-        Labels(id="columns", texts=columns, x=left, y=end + 3, length=across),
-        *scale(more.get("look", "signed"), top, more.get("role", "pattern"), end),
+        *columns_below(columns, parts, left, across, end),
     ]
+    if right > BARE:
+        marks += scale(more.get("look", "signed"), top, more.get("role", "pattern"), end, right)
     if axes[0]:
         middle = (TOP + end) / 2
         marks.append(Text(id="row axis", text=axes[0], x=LINE / 2, y=middle, anchor="middle", rotate=-90))
     if axes[1]:
-        place = (across[0] / 2, left + across[1] / 2)
+        place = along(0.5, left, across)
         marks.append(Text(id="column axis", text=axes[1], x=place, y=tall - LINE / 2, anchor="middle"))
     if frames:
         step = (end - TOP) / n
@@ -91,8 +95,7 @@ def scene(
         marks.append(Rect(id="selected", x=left, y=ys, width=across, height=step, stroke="accent", thick=2))
     for k, (first, count) in enumerate(spans):
         at: Any = Lengths(first, 0, len(columns), (0.0, left), (1.0, left + across[1]))
-        share = count / len(columns)
-        wide = share, share * across[1]
+        wide = along(count / len(columns), 0, across)
         marks.append(Rect(id=f"span.{k}", x=at, y=TOP, width=wide, height=end - TOP, stroke="accent", thick=2))
     return Scene(id=id, panels=[Panel(id="matrix", marks=marks, height=tall)], title=title)
 
@@ -127,16 +130,16 @@ def words(
     drawn = scene(id, title, values, rows, columns, height=height, **kept)
     cells, *marks = drawn.panels[0].marks
     assert isinstance(cells, Cells) and isinstance(cells.x, float) and isinstance(cells.height, float)
-    step, (share, pixels) = cells.height / n_rows, (side / n for side in cells.width)  # type: ignore[union-attr]
+    step, wide = cells.height / n_rows, cast(tuple[float, float], cells.width)
     down, across = np.indices(values.shape).reshape(2, -1)
     strong = np.abs(values.ravel()) > STRONG * more.get("top", 1.0)
     written = Texts(
         id="words",
         texts=texts,
-        x=np.stack([(across + 0.5) * share, cells.x + (across + 0.5) * pixels], -1).astype(np.float32),
+        x=along((across + 0.5) / n, cells.x, wide),
         y=(TOP + (down + 0.5) * step).astype(np.float32),
         fill=["white" if one else "ink" for one in strong],
-        rooms=np.tile(np.array([[1.2 * share, 1.2 * pixels]], np.float32), (len(down), 1)),
+        rooms=along(np.full(len(down), 1.2 / n), 0, wide),
     )
     panel = replace(drawn.panels[0], marks=[replace(cells, labels=told), *marks, written])
     made = replace(drawn, panels=[panel])
@@ -153,13 +156,30 @@ def framed(made: Scene, row: int) -> Scene:
     return replace(made, panels=[replace(panel, marks=[*panel.marks, frame])])
 
 
-def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
+def columns_below(
+    columns: Any, parts: Sequence[tuple[str, int]], left: float, across: tuple[float, float], end: float
+) -> list[Mark]:
+    """The names of the columns, or of the parts that so many neighbors each belong to, with a line between them."""
+    if not parts:
+        return [Labels(id="columns", texts=columns, x=left, y=end + 3, length=across)]
+    marks: list[Mark] = []
+    total, first = len(columns), 0
+    for name, count in parts:
+        at, middle = (along(place / total, left, across) for place in (first, first + count / 2))
+        if first:
+            marks.append(Rect(id=f"cut.{first}", x=at, y=TOP, width=1, height=end + 4 - TOP, fill="muted"))
+        marks.append(Text(id=f"part.{first}", text=name, x=middle, y=end + LINE / 2 + 4, anchor="middle"))
+        first += count
+    return marks
+
+
+def scale(look: str, top: Any, role: str, end: float, right: float = SCALE) -> list[Mark]:
     """What full color stands for, on the right; of a matrix whose scale differs by selection the bar alone."""
     is_signed = look == "signed"
     steps = np.linspace(1, -1 if is_signed else 0, 64)[:, None]
     bar: Any = Cells(
         id="scale",
-        x=(1, -48),
+        x=(1, 10 - right),
         y=TOP,
         width=8,
         height=end - TOP,
@@ -174,7 +194,7 @@ def scale(look: str, top: Any, role: str, end: float) -> list[Mark]:
         ("middle", 0.0 if is_signed else 0.5, (TOP + end) / 2),
         ("low", -1.0 if is_signed else 0.0, end - 6),
     ]
-    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, -36), y=y) for name, share, y in ends)]
+    return [bar, *(Text(id=f"tick.{name}", text=_tick(top, share), x=(1, 22 - right), y=y) for name, share, y in ends)]
 
 
 def _tick(top: Any, share: float) -> Any:

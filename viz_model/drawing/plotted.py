@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from viz_model.drawing import chart, digits, theme
 from viz_model.drawing.chart import LINE, Axis
-from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Text, seen
+from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Text, along, seen
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -40,6 +40,14 @@ class _Bar(NamedTuple):
     trace: Any
     nth: int
     of: int
+
+
+def axes(x: str, y: str, height: int | None = 360, level: Mapping[str, Any] = {}, **upright: Any) -> go.Figure:
+    """A figure with its axes named; ``level`` and ``upright`` are what Plotly is told of each besides."""
+    import plotly.graph_objects as go
+
+    named = {"xaxis": {"title": {"text": x}, **level}, "yaxis": {"title": {"text": y}, **upright}}
+    return go.Figure(layout={"height": height, **named})
 
 
 def curve(
@@ -151,10 +159,8 @@ class _Drawing:
             if one.fill == "tonexty":
                 around = (np.concatenate([x, self._x(before.x)[::-1]]), np.concatenate([y, self._y(before.y)[::-1]]))
             fill, shade = _role(one.fillcolor) if one.fillcolor else (role, 0.2)
-            yield Path(
-                id=f"band.{n}", x=self._on.at_x(around[0]), y=self._on.lengths_y(around[1]), fill=fill, opacity=shade
-            )
-        places: dict[str, Any] = {"x": self._on.at_x(x), "y": self._on.lengths_y(y)}
+            yield Path(id=f"band.{n}", x=self._on.at_x(around[0]), y=self._on.at_y(around[1]), fill=fill, opacity=shade)
+        places: dict[str, Any] = {"x": self._on.at_x(x), "y": self._on.at_y(y)}
         width = 2.0 if one.line.width is None else one.line.width
         if "lines" in mode and width:
             dash = _DASHES.get(one.line.dash, one.line.dash)
@@ -175,29 +181,26 @@ class _Drawing:
         if "text" in mode:
             texts = [one.text] * len(x) if isinstance(one.text, str) else list(one.text)
             for k, text in enumerate(texts):
-                at, far = float(self._on.x.share(x[k : k + 1])[0]), float(self._on.y.share(y[k : k + 1])[0])
-                place = (at, self._on.left + at * self._on.across[1] + 9)
-                down = self._on.bottom - far * (self._on.bottom - self._on.top) + LINE - 4
+                place, down = self._on.places_x(x[k]), self._on.pixels_y(y[k]) + LINE - 4
+                place = place[0], place[1] + 9
                 yield Text(id=f"text.{n}.{k}", text=_said(text), x=place, y=down, bold="<b>" in text)
 
     def bars(self, n: int, bar: _Bar, stacked: dict[Any, np.ndarray] | None) -> Iterator[Mark]:
         one, values = bar.trace, _numbers(bar.trace.y)
-        x = self._x(one.x)
-        step = 1.0 if len(x) < 2 else float(np.diff(np.sort(x)).min())
+        at = self._x(one.x)
+        step = 1.0 if len(at) < 2 else float(np.diff(np.sort(at)).min())
         wide = 0.8 * step / bar.of
-        start = x - 0.4 * step + bar.nth * wide
+        start = at - 0.4 * step + bar.nth * wide
         low = np.full(len(values), self._on.y.low if self._on.y.is_log else 0.0)
         if stacked is not None:
             low = np.array([stacked.get(at, 0.0) for at in one.x])
             stacked.update({at: low[k] + values[k] for k, at in enumerate(one.x)})
-        ends = [self._on.x.share(at) for at in (start, start + wide)]
-        share = np.stack([ends[0], self._on.left + ends[0] * self._on.across[1]], -1).astype(np.float32)
-        width = np.stack([ends[1] - ends[0], (ends[1] - ends[0]) * self._on.across[1]], -1).astype(np.float32)
+        x, end = self._on.places_x(start), self._on.places_x(start + wide)
         tall = self._on.bottom - self._on.top
         top, below = (self._on.y.share(at) * tall for at in (low + values, low))
         fill, opacity = _roles(one.marker.color, "residual")
         yield Items(
-            id=f"bars.{n}", x=share, y=(self._on.bottom - top).astype(np.float32), width=width,
+            id=f"bars.{n}", x=x, y=(self._on.bottom - top).astype(np.float32), width=end - x,
             height=(top - below).astype(np.float32), fill=fill, opacity=opacity, labels=self._labels(one),
             name=_said(one.name or ""), hatch="ink" if one.marker.pattern.shape else None,
         )  # fmt: skip
@@ -207,7 +210,7 @@ class _Drawing:
         ends = np.array([shape.x0, shape.x1], dtype=float), np.array([shape.y0, shape.y1], dtype=float)
         across, down = str(shape.xref or "x") == "x", str(shape.yref or "y") == "y"
         shares = on.x.share(ends[0]) if across else ends[0]
-        x = np.stack([shares, on.left + shares * on.across[1]], -1).astype(np.float32)
+        x = along(shares, on.left, on.across)
         y = on.bottom - (on.y.share(ends[1]) if down else ends[1]) * (on.bottom - on.top)
         if shape.type == "rect":
             fill, shade = _role(shape.fillcolor or theme.ROLES["residual"])
@@ -218,9 +221,8 @@ class _Drawing:
             )
             return
         dash = _DASHES.get(shape.line.dash, shape.line.dash)
-        points = np.stack([np.zeros(2), y], -1).astype(np.float32)
         thick = 1.0 if shape.line.width is None else shape.line.width
-        yield Path(id=f"shape.{n}", x=x, y=points, stroke=stroke, opacity=opacity, thick=thick, dash=dash)
+        yield Path(id=f"shape.{n}", x=x, y=y.astype(np.float32), stroke=stroke, opacity=opacity, thick=thick, dash=dash)
 
     def note(self, n: int, note: Any) -> Text:
         on = self._on
@@ -229,7 +231,7 @@ class _Drawing:
         share = float(on.x.share(np.array([x], dtype=float))[0]) if str(note.xref or "x") == "x" else float(x)
         far = float(on.y.share(np.array([y], dtype=float))[0]) if str(note.yref or "y") == "y" else float(y)
         down = {"top": LINE / 2, "bottom": -LINE / 2}.get(note.yanchor or "", 0.0) - (note.yshift or 0)
-        place = (share, on.left + share * on.across[1] + (note.xshift or 0))
+        place = along(share, on.left + (note.xshift or 0), on.across)
         anchors: dict[str, Any] = {"left": "start", "right": "end"}
         anchor = anchors.get(note.xanchor or "", "middle")
         y = on.bottom - far * (on.bottom - on.top) + down

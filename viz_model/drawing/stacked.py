@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_model.drawing.chart import Axis, bar_key, ticks_below, upright_grid
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Series, Text, Texts, Words
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Series, Text, Texts, Words, along
 from viz_model.drawing.scene.writing import width_of
 from viz_model.drawing.theme import ROLES, over
 
@@ -68,26 +68,23 @@ def scene(
             at, wide = starts[:, p], group.shares[:, p]
             bars.append(
                 Items(
-                    id=f"bars.{g}.{p}", x=np.stack([at, left + at * across[1]], -1).astype(np.float32), y=y,
-                    width=np.stack([wide, wide * across[1]], -1).astype(np.float32),
+                    id=f"bars.{g}.{p}", x=along(at, left, across), y=y, width=along(wide, 0, across),
                     height=np.full(n, 0.7 * row, np.float32), fill=part.role, opacity=part.opacity,
                     labels=[said[p] for said in group.said], name=part.name, down=True,
                 )
             )  # fmt: skip
             if is_written:
-                middle = at + wide / 2
                 bars.append(
                     Texts(
                         id=f"shares.{g}.{p}", texts=[f"{one:.0%}" if one >= 0.07 else "" for one in wide],
-                        x=np.stack([middle, left + middle * across[1]], -1).astype(np.float32), y=y + 0.35 * row,
+                        x=along(at + wide / 2, left, across), y=y + 0.35 * row,
                         fill=over(ROLES[part.role]),
                     )
                 )  # fmt: skip
             rows = [" ".join(_lines(name)) for name in group.rows]
             series.append(Series(" · ".join(filter(None, (group.name, part.name))), rows, wide))
         for r, text in enumerate(group.ends):
-            share = float(group.shares[r, 0])
-            place = share, left + share * across[1] + 4
+            place = along(group.shares[r, 0], left + 4, across)
             bars.append(Text(id=f"end.{g}.{r}", text=text, x=place, y=top + (r + 0.5) * row, bold=True))
         bars.append(Labels(id=f"names.{g}", texts=group.rows, x=left - 8, y=top, length=n * row, along="y", most=60))
         top += n * row

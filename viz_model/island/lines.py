@@ -76,9 +76,9 @@ def _spread(n: int, rows: int) -> np.ndarray:
 def _line(id: str, source: Any, target: Any, weight: Any, opacity: Any, present: Any = True) -> Path:
     ends = np.array([[WIDE, 3], [1 - WIDE, -3]], np.float32)
     if np.ndim(getattr(target, "values", target)) == 0:
-        y: Any = np.array([[0, source], [0, target]], np.float32)
+        y: Any = np.array([source, target], np.float32)
     else:
-        y = by("token", np.stack([[[0, source], [0, at]] for at in target.values]).astype(np.float32))
+        y = by("token", np.array([[source, at] for at in target.values], np.float32))
     thick: Any = Lengths(weight, 0, 1, 0.6, 7.6)
     return Path(id=id, x=ends, y=y, stroke="pattern", thick=thick, opacity=opacity, curve="link", present=present)
 

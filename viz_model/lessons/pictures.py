@@ -7,7 +7,7 @@ import numpy as np
 
 from viz_model.drawing.cells import COLUMN, ROW
 from viz_model.drawing.cells import Cells as Where
-from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, points
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Text, along
 from viz_model.drawing.scene.writing import width_of
 from viz_model.lessons.questions import CellKey, ChoiceKey
 
@@ -64,7 +64,7 @@ def grid(key: CellKey, words: Words, *, is_blank: bool, ringed: Sequence[str] = 
         marks.append(
             Rect(
                 id=f"ring {ring}",
-                x=(column / n_columns, left * (1 - column / n_columns) - column / n_columns),
+                x=along(column / n_columns, left, (1, -left - 1)),
                 y=top + row * ROW_HEIGHT,
                 width=(1 / n_columns, (-left - 1) / n_columns),
                 height=ROW_HEIGHT,
@@ -94,7 +94,7 @@ def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
             id="bars",
             x=np.full(len(labels), left, dtype=np.float32),
             y=tops + 4,
-            width=points(shares, 1.0) + np.stack([np.zeros_like(shares), -shares * room], -1).astype(np.float32),
+            width=along(shares, 0, (1, -room)),
             height=np.full(len(labels), BAR_HEIGHT - 8, dtype=np.float32),
             fill=colors,
             down=True,
@@ -102,7 +102,7 @@ def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
     ]
     for n, (label, value) in enumerate(zip(labels, key.values.tolist(), strict=True)):
         middle = n * BAR_HEIGHT + BAR_HEIGHT / 2
-        end = (float(shares[n]), left + 6 - float(shares[n]) * room)
+        end = along(shares[n], left + 6, (1, -room))
         marks.append(Text(id=f"name {n}", text=label, x=left - 6, y=middle, anchor="end", size=12))
         marks.append(Text(id=f"value {n}", text=f"{value:.{digits}f}", x=end, y=middle, size=12))
     return Scene(id="lesson.bars", panels=[Panel(id="bars", marks=marks, height=height, most=560)], title=title)
@@ -111,14 +111,10 @@ def bars(key: ChoiceKey, title: str, digits: int = 3) -> Scene:
 def _lines(n_rows: int, n_columns: int, left: float, top: float, height: float) -> tuple[Mark, ...]:
     """The lines between the cells of a matrix."""
     down = np.repeat(np.linspace(0, 1, n_columns + 1), 3)
-    x = np.stack([down, left - down * (left + 1)], -1)
     ends = np.tile([0.0, 1.0, np.nan], n_columns + 1)
-    y = np.stack([np.zeros_like(ends), top + ends * height], -1)
     across = np.repeat(np.linspace(0, 1, n_rows + 1), 3)
-    ends = np.tile([0.0, 1.0, np.nan], n_rows + 1)
-    level = np.stack([ends, left - ends * (left + 1)], -1)
-    rows = np.stack([np.zeros_like(across), top + across * height], -1)
+    level = along(np.tile([0.0, 1.0, np.nan], n_rows + 1), left, (1, -left - 1))
     return (
-        Path(id="lines down", x=x.astype(np.float32), y=y.astype(np.float32), stroke="grid", thick=1),
-        Path(id="lines across", x=level.astype(np.float32), y=rows.astype(np.float32), stroke="grid", thick=1),
+        Path(id="lines down", x=along(down, left, (1, -left - 1)), y=top + ends * height, stroke="grid", thick=1),
+        Path(id="lines across", x=level, y=top + across * height, stroke="grid", thick=1),
     )

@@ -163,7 +163,7 @@ def _mark(mark: Mark, ground: Ground, to: Map) -> Mark:
         case Texts():
             return replace(mark, y=to(ground.along(mark.y)))
         case Path():
-            return replace(mark, y=_points(to(ground.along(mark.y))))
+            return replace(mark, y=to(ground.along(mark.y)))
         case Text():
             return replace(mark, y=to(ground.px(mark.y)))
 

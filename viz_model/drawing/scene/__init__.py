@@ -23,7 +23,7 @@ from viz_model.drawing.scene.marks import (
     Text,
     Texts,
     Words,
-    points,
+    along,
     seen,
 )
 
@@ -48,10 +48,10 @@ __all__ = [
     "Text",
     "Texts",
     "Words",
+    "along",
     "encode",
     "framed",
     "plain",
-    "points",
     "seen",
     "value",
     "with_bytes",

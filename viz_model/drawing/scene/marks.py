@@ -166,7 +166,7 @@ class Items(Marked):
 
 @dataclass(frozen=True, kw_only=True)
 class Texts(Marked):
-    """Many short writings: ``x`` lengths [N, 2], ``y`` pixels [N], their middles.
+    """Many short writings: ``x`` lengths [N, 2] or pixels [N], ``y`` pixels [N], their middles.
 
     Those that are wider than their ``rooms`` [N, 2] are left out.
     """
@@ -242,7 +242,7 @@ class Rect(Answering):
 
 @dataclass(frozen=True, kw_only=True)
 class Path(Marked):
-    """A line through points: ``x`` and ``y`` are arrays [N, 2] of lengths (:func:`points`).
+    """A line through points: ``x`` and ``y`` are lengths [N, 2] (:func:`along`), or pixels [N].
 
     A ``curve`` "link" joins the first point and the last in a level sweep. Where a point is not finite the line is
     broken. ``head`` is the length of an arrow's head at its end.
@@ -336,10 +336,13 @@ class Scene:
     coarser: "Callable[[], Scene] | None" = None
 
 
-def points(values: Sequence[float] | np.ndarray, share: float = 0.0, pixels: float = 0.0) -> np.ndarray:
-    """Values in [0, 1] along an axis -> float32 [..., N, 2]: lengths up to ``share`` of the width and ``pixels``."""
-    along = np.asarray(values, dtype=np.float32)
-    return np.stack([along * share, along * pixels], axis=-1)
+def along(shares: Any, left: float = 0.0, across: tuple[float, float] = (1.0, 0.0)) -> Any:
+    """Shares of a room that is ``across`` wide and begins ``left`` pixels in, as lengths: of an array float32 [..., 2].
+
+    Places in it; without ``left`` widths.
+    """
+    at = np.stack([np.multiply(shares, across[0]), left + np.multiply(shares, across[1])], axis=-1)
+    return at.astype(np.float32) if at.ndim > 1 else tuple(at.tolist())
 
 
 def seen(scene: Scene, place: Mapping[str, int]) -> Scene:

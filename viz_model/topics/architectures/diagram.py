@@ -265,7 +265,7 @@ def _branch(look: Look, view: DiagramView, sub: str, at: Mapping[str, tuple[floa
     back = [_x(_BRANCH), (_x(_STREAM + 0.13)[0], 0.0)]
     return [
         *(_line(f"line.{sub}.{n}", *ends, "residual") for n, ends in enumerate(lines)),
-        Path(id=f"back.{sub}", x=np.array(back), y=np.array([[0, _y(plus)]] * 2), stroke="residual", thick=1, head=7),
+        Path(id=f"back.{sub}", x=np.array(back), y=np.array([_y(plus)] * 2), stroke="residual", thick=1, head=7),
         *marks,
         Items(id=f"sum.{sub}", x=np.array([_x(_STREAM)]), y=np.array([_y(plus)]), symbol="circle", size=20, fill=color,
               walk=False),

@@ -1,12 +1,12 @@
 """The three kinds of Transformer: who sees whom on this sentence, and what each is for."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.config import Kind
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Text, Texts
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
@@ -83,8 +83,8 @@ def draw(look: Look, kind: Kind) -> Scene:
     tall, flat = (HEIGHT - TOP - below) / n, view.cells.ravel()
     rows, columns = (part.ravel() for part in np.indices(view.cells.shape))
 
-    def across(share: np.ndarray) -> np.ndarray:
-        return np.stack([share, left - share * left], -1).astype(np.float32)
+    def across(share: Any) -> Any:
+        return along(share, left, (1, -left))
 
     said = [
         f"{view.labels[q]} → {view.labels[k]}: {kinds[view.cells[q, k]]}" for q, k in zip(rows, columns, strict=True)
@@ -92,7 +92,7 @@ def draw(look: Look, kind: Kind) -> Scene:
     marks: list[Mark] = [
         Items(
             id="cells", x=across(columns / n), y=(TOP + rows * tall).astype(np.float32),
-            width=np.tile(np.array([[1 / n, -left / n - 1]], np.float32), (n * n, 1)),
+            width=along(np.full(n * n, 1 / n), -1, (1, -left)),
             height=np.full(n * n, tall - 1, np.float32), fill=[_LOOKS[seen][0] for seen in flat],
             opacity=[_LOOKS[seen][1] for seen in flat],
             labels=said,
@@ -104,14 +104,12 @@ def draw(look: Look, kind: Kind) -> Scene:
     ]  # fmt: skip
     if view.split < n:
         cut = view.split / n
-        edge = (cut, left - cut * left)
         marks += [
-            Rect(id="cut across", x=edge, y=TOP, width=2, height=n * tall, fill="residual"),
+            Rect(id="cut across", x=across(cut), y=TOP, width=2, height=n * tall, fill="residual"),
             Rect(id="cut down", x=left, y=TOP + view.split * tall, width=(1, -left), height=2, fill="residual"),
         ]
         for name, middle in (("source", cut / 2), ("target", (1 + cut) / 2)):
-            at = (middle, left - middle * left)
-            marks.append(Text(id=name, text=look.words(f"sight_{name}"), x=at, y=TOP / 2, anchor="middle"))
+            marks.append(Text(id=name, text=look.words(f"sight_{name}"), x=across(middle), y=TOP / 2, anchor="middle"))
     panel = Panel(id="sight", marks=marks, height=HEIGHT)
     return Scene(id=f"architectures.{kind}", panels=[panel], title=look.words(f"sight_{kind}_alt"), data=view)
 

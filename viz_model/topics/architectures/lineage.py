@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 import viz_model as vm
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text, Texts, points
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text, Texts
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser, Offer
 from viz_model.island.prose import Line
@@ -72,11 +72,11 @@ def draw(look: Look) -> Scene:
     named = [str(look.words(f"lineage_{one.name}")) for one in CHANGES]
     years = [str(one.year) if n == 0 or CHANGES[n - 1].year != one.year else "" for n, one in enumerate(CHANGES)]
     marks: list[Mark] = [
-        Path(id="line", x=np.stack([np.zeros(2), across[:2]], -1), y=points(middle[[0, -1]], 0.0, 1.0), stroke="grid"),
+        Path(id="line", x=across[:2], y=middle[[0, -1]], stroke="grid"),
         Rect(
             id="chosen", x=YEARS, y=TOP + ROW * own, width=(1, -YEARS), height=ROW, stroke="accent", thick=2, radius=4
         ),
-        Texts(id="years", texts=years, x=np.stack([np.zeros(len(years)), across - 20], -1), y=middle, anchor="end"),
+        Texts(id="years", texts=years, x=across - 20, y=middle, anchor="end"),
         Items(
             id="changes",
             x=across,

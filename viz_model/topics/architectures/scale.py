@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from viz_model.drawing.chart import Axis, line_key
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Rect, Run, Scene, Series, Text, Texts
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Rect, Run, Scene, Series, Text, Texts, along
 from viz_model.drawing.scene.writing import short as cut
 from viz_model.drawing.scene.writing import width_of
 from viz_model.island.look import Look
@@ -64,19 +64,17 @@ def rows(
     across, end = (1.0, -left - 14 - behind), TOP + n * row
     y = (TOP + row * (np.arange(n) + 0.5)).astype(np.float32)
 
-    def x(values: Any) -> np.ndarray:
-        share = scale.share(np.asarray(values, dtype=np.float64))
-        return np.stack([share, left + share * across[1]], -1).astype(np.float32)
+    def x(values: Any) -> Any:
+        return along(scale.share(np.asarray(values, dtype=np.float64)), left, across)
 
     marks: list[Mark] = []
     for k, (value, text) in enumerate(ticks):
-        at: Any = tuple(map(float, x(value)))
+        at = x(value)
         marks.append(Rect(id=f"grid.{k}", x=at, y=TOP, width=1, height=n * row, fill="grid"))
         marks.append(Text(id=f"tick.{k}", text=text, x=at, y=end + 10, anchor="middle", fill="muted"))
     if lines is not None:
         for k, ends in enumerate(zip(*lines, strict=True)):
-            down = np.array([[0, y[k]]] * 2, np.float32)
-            marks.append(Path(id=f"line.{k}", x=x(ends), y=down, stroke="residual", thick=1))
+            marks.append(Path(id=f"line.{k}", x=x(ends), y=y[[k, k]], stroke="residual", thick=1))
     for k, one in enumerate(dots):
         marks.append(
             Items(id=f"points.{k}", x=x(one.values), y=y, symbol=one.symbol, size=one.size, fill=one.role,
@@ -88,7 +86,7 @@ def rows(
             marks.append(Texts(id=f"texts.{k}", texts=one.texts, x=x(one.values) + shift, y=y - up, anchor=anchor))
     listed = [tuple((Run(line),) for line in name) for name in names]
     marks.append(Labels(id="names", texts=listed, x=left - 10, y=TOP, length=n * row, along="y", most=60))
-    marks.append(Text(id="title", text=scale.title, x=(0.5, left + across[1] / 2), y=end + 30, anchor="middle"))
+    marks.append(Text(id="title", text=scale.title, x=along(0.5, left, across), y=end + 30, anchor="middle"))
     named = [" ".join(name) for name in names]
     return Scene(
         id=f"architectures.{key}",

@@ -13,7 +13,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Select, Text, Texts
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Select, Text, Texts, along
 from viz_model.drawing.tables import Among, Each
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -174,7 +174,7 @@ def cloud(look: Look) -> Scene:
     across, upward = (chart.Axis(0, high, words(name), "%0") for name in ("weight", "share"))
     on, marks = chart.plot(across, upward, 400)
     ends = np.array([0.0, high])
-    marks.append(Path(id="equal", x=on.at_x(ends), y=on.lengths_y(ends), stroke="residual", dash="2 4", thick=1))
+    marks.append(Path(id="equal", x=on.at_x(ends), y=on.at_y(ends), stroke="residual", dash="2 4", thick=1))
     place = "layer head"
     names = [f"{n} {label}" for n, label in enumerate(look.labels)]
     told = "\n".join(f"{words(name)} {{{{{name}}}}}" for name in ("query", "key", "weight", "share"))
@@ -294,14 +294,13 @@ def grid(look: Look, id: str, title: str, values: np.ndarray, value: str, role: 
     ]
     for layer in range(n_layers):
         for head in range(n_heads):
-            x = (head / n_heads, left + head / n_heads * across[1])
             named = f"{look.common('axis_layer')} {layer} · {look.common('axis_head')} {head}"
             marks.append(
                 Rect(
                     id=f"{layer}.{head}",
-                    x=x,
+                    x=along(head / n_heads, left, across),
                     y=20 + layer * step,
-                    width=(1 / n_heads, across[1] / n_heads),
+                    width=along(1 / n_heads, 0, across),
                     height=step,
                     act=Select(layer=layer, head=head),
                     label=f"{named}: {written(values[layer, head], write)}",
@@ -309,8 +308,7 @@ def grid(look: Look, id: str, title: str, values: np.ndarray, value: str, role: 
             )
     if max(n_layers, n_heads) <= WRITTEN_CELLS:
         texts = [written(value, write if n_heads <= 8 else "%0") for value in values.ravel()]
-        share = (np.tile(np.arange(n_heads), n_layers) + 0.5) / n_heads
-        at = np.stack([share, left + share * across[1]], -1).astype(np.float32)
+        at = along((np.tile(np.arange(n_heads), n_layers) + 0.5) / n_heads, left, across)
         y = (20 + (np.repeat(np.arange(n_layers), n_heads) + 0.5) * step).astype(np.float32)
         dark = np.abs(np.nan_to_num(values.ravel())) > 0.6
         marks.append(Texts(id="numbers", texts=texts, x=at, y=y, fill=["white" if one else "ink" for one in dark]))
@@ -320,7 +318,7 @@ def grid(look: Look, id: str, title: str, values: np.ndarray, value: str, role: 
         Text(
             id="heads",
             text=look.common("axis_head"),
-            x=(0.5, left + 0.5 * across[1]),
+            x=along(0.5, left, across),
             y=10,
             anchor="middle",
             fill="muted",

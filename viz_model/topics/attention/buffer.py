@@ -30,10 +30,9 @@ def draw(look: Look) -> Scene:
     context, n, words = look.config.n_context, len(look), look.words
     corner = max(LEAST, SIDE * n / context)
     triangle = np.array([[0.0, 0.0], [0.0, SIDE], [SIDE, SIDE], [0.0, 0.0]], np.float32) + 1
-    whole = np.stack([np.zeros(4, np.float32), triangle[:, 0]], -1)
     marks: list[Mark] = [
         Rect(id="whole", x=1, y=1, width=SIDE, height=SIDE, stroke="muted", thick=1),
-        Path(id="seen", x=whole, y=triangle[:, 1], fill="pattern", opacity=0.35, thick=0),
+        Path(id="seen", x=triangle[:, 0], y=triangle[:, 1], fill="pattern", opacity=0.35, thick=0),
         Rect(id="text", x=1, y=1, width=corner, height=corner, stroke="accent", thick=2.5),
         Text(id="size", text=f"{context:,} × {context:,}", x=SIDE + 12, y=SIDE - 8, fill="muted"),
         Text(id="own", text=words("buffer_own", n=n), x=SIDE + 12, y=14, bold=True),

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.config import DeltaNet, ModelConfig, ShortConv
 from viz_model.drawing.digits import byte_size
-from viz_model.drawing.plotted import curve, marked
+from viz_model.drawing.plotted import axes, curve, marked
 from viz_model.drawing.theme import ROLES
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
@@ -80,12 +79,8 @@ def draw(look: Look) -> Plot:
     total = kept.states + kept.attended
     ends = [math.log10(min(kept.states, kept.instead.min())) - 0.3, math.log10(kept.instead.max()) + 0.6]
     ticks = [2**power for power in range(0, 51, 5) if ends[0] < power * math.log10(2) < ends[1]]
-    y = {
-        "type": "log", "range": ends, "title": {"text": look.words("constant_bytes")},
-        "tickvals": ticks, "ticktext": [byte_size(n) for n in ticks],
-    }  # fmt: skip
-    x = {"type": "log", "title": {"text": look.words("constant_length")}}
-    figure = go.Figure(layout={"xaxis": x, "yaxis": y, "height": 320})
+    y = {"type": "log", "range": ends, "tickvals": ticks, "ticktext": [byte_size(n) for n in ticks]}
+    figure = axes(look.words("constant_length"), look.words("constant_bytes"), 320, {"type": "log"}, **y)
     for name, values, role, dash in (
         ("instead", kept.instead, "key", "dash"), ("own", total, "query", "solid"),
         ("states" if look.config.has_states else "inputs", np.full(len(total), kept.states), "value", "dot"),

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import plotly.graph_objects as go
 import torch
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.digits import percent
-from viz_model.drawing.plotted import curve
+from viz_model.drawing.plotted import axes, curve
 from viz_model.drawing.theme import ROLES
 from viz_model.island.look import Look
 from viz_model.island.page import Button, Buttons, Field, Plot, Typed
@@ -119,13 +118,9 @@ def draw(look: Look) -> Plot | None:
     found = measured(look)
     if found is None:
         return None
-    x = {"title": {"text": look.words("recall_between")}, "tickformat": "d", "nticks": len(found.known) + 1}
-    y = {
-        "title": {"text": look.words("recall_probability", word=found.word)},
-        "tickformat": ".0%",
-        "rangemode": "tozero",
-    }
-    figure = go.Figure(layout={"xaxis": x, "yaxis": y, "height": 300})
+    named = look.words("recall_between"), look.words("recall_probability", word=found.word)
+    whole = {"tickformat": "d", "nticks": len(found.known) + 1}
+    figure = axes(*named, 300, whole, tickformat=".0%", rangemode="tozero")
     for name, values, role, dash in (
         ("known", found.known, "value", "solid"), ("guessed", found.guessed, "residual", "dash")
     ):  # fmt: skip

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from viz_model.drawing import heatmap, strips
+from viz_model.drawing import heatmap, matrix, strips
 from viz_model.drawing.cells import BESIDE, COLUMN
-from viz_model.drawing.heatmap import HeatmapView, Pool
+from viz_model.drawing.heatmap import Pool
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Phrase
@@ -83,18 +83,14 @@ def output_matrix(look: Look) -> Scene:
     fitting = (n for n in range(1, width) if width % n == 0 and w_o.shape[1] // n <= MOST_COLUMNS)
     across = next(fitting, width)
     pool = Pool(-(-len(w_o) // (heatmap.MOST_CELLS // (w_o.shape[1] // across))), across)
-    view = HeatmapView(
-        values=heatmap.extremes(w_o, pool),
-        rows=heatmap.spans(tuple(map(str, range(len(w_o)))), pool.rows),
-        columns=_columns(look, across),
-        site="W_O",
-        role="value",
-        row_axis=look.common("axis_dimension"),
-        column_axis=look.words("together_axis"),
-    )
+    rows, columns = heatmap.spans(tuple(map(str, range(len(w_o)))), pool.rows), _columns(look, across)
     parts = tuple((str(head), width // across) for head in range(look.n_heads))
-    drawn = strips.matrix(view)._replace(height=300, parts=parts)
-    scene = strips.scene(drawn, "attention.together.matrix", look.words("together_matrix_alt"), _masked(look))
+    values = heatmap.extremes(w_o, pool)
+    scene = matrix.scene(
+        "attention.together.matrix", look.words("together_matrix_alt"), values, rows, columns, labels=(rows, columns),
+        axes=(look.common("axis_dimension"), look.words("together_axis")), top=strips.top_of(values), frames=False,
+        written=False, parts=parts, height=300, right=46, role="value", site="W_O",
+    )  # fmt: skip
     note = look.common("pooled", rows=pool.rows, columns=pool.columns) if pool != Pool() else ""
     return look.drawn(look.only_here(scene), note=note)
 

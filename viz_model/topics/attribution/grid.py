@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Series, Text, Texts
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Series, Text, Texts, along
 from viz_model.drawing.tables import Among, By, Each, Lengths, by
 from viz_model.explain.sums import Attribution
 from viz_model.explain.written import Part
@@ -86,15 +86,12 @@ def cells(
         write: how numbers are written in cells, where there is room.
     """
     table: Any = found if isinstance(found, By) else By((), found)
-    (n_rows, n), tall = table.values.shape[-2:], height(len(rows))
+    (n_rows, n), tall, across = table.values.shape[-2:], height(len(rows)), (1.0, -LEFT)
     flat = table.values.reshape(*table.values.shape[:-2], -1)
     top, end = np.abs(flat).max(-1, keepdims=True), TOP + tall * n_rows
     shares = np.abs(flat) / np.where(top, top, 1)
     row, column = np.indices((n_rows, n)).reshape(2, -1)
     ones = np.ones(n_rows * n, np.float32)
-
-    def along(at: np.ndarray, more: float = 0) -> np.ndarray:
-        return np.stack([at / n, LEFT + more - LEFT * at / n], -1).astype(np.float32)
 
     def written(how: str) -> By:
         return By(table.axes, flat.astype(np.float32), start=table.start, write=how)
@@ -103,7 +100,7 @@ def cells(
         return Among(names, table._replace(values=at.astype(int)))
 
     told = [f"{axes[0]} {rows[r]} · {named[1][c]}" for r, c in zip(row, column, strict=True)]
-    width = np.tile(np.array([[1 / n, -LEFT / n - 2]], np.float32), (len(ones), 1))
+    width = along(ones / n, -2, across)
     look: dict[str, Any] = {
         "fill": one_of(("negative", "positive"), flat > 0),
         "opacity": table._replace(values=(0.04 + 0.96 * shares).round(3).astype(np.float32)),
@@ -112,7 +109,7 @@ def cells(
     marks: list[Mark] = [
         Items(
             id="cells",
-            x=along(column, 1),
+            x=along(column / n, LEFT + 1, across),
             y=(TOP + row * tall + 1).astype(np.float32),
             width=width,
             height=(tall - 2) * ones,
@@ -121,15 +118,15 @@ def cells(
             **look,
         ),
         Labels(id="rows", texts=list(map(str, rows)), x=LEFT - 8, y=TOP, length=end - TOP, along="y"),
-        Labels(id="columns", texts=named[0], x=LEFT, y=end + 4, length=(1.0, -LEFT), turn="never"),
+        Labels(id="columns", texts=named[0], x=LEFT, y=end + 4, length=across, turn="never"),
         Text(id="axis", text=axes[0], x=8, y=(TOP + end) / 2, anchor="middle", rotate=-90),
         Text(id="across", text=axes[1], x=(0.5, LEFT / 2), y=end + 32, anchor="middle"),
     ]
     if max(n_rows, n) <= WRITTEN:
         texts: Any = Each("{{value}}", {"value": written(write)})
         fill: Any = one_of(("ink", "white"), shares > STRONG)
-        middle = (TOP + (row + 0.5) * tall).astype(np.float32)
-        marks.append(Texts(id="numbers", texts=texts, x=along(column + 0.5), y=middle, fill=fill, rooms=width))
+        x, y = along((column + 0.5) / n, LEFT, across), (TOP + (row + 0.5) * tall).astype(np.float32)
+        marks.append(Texts(id="numbers", texts=texts, x=x, y=y, fill=fill, rooms=width))
     panel = Panel(id="grid", marks=marks, height=end + 42)
     each = [table._replace(values=table.values[..., place, :]) for place in range(n_rows)]
     series = [Series(f"{axes[0]} {layer}", named[1], one) for layer, one in zip(rows, each, strict=True)]

@@ -9,7 +9,7 @@ from viz_model import explain
 from viz_model.claims import Claim, Verdict
 from viz_model.config import Side
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Text, points
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Path, Scene, Text, along
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Among, By
 from viz_model.explain import Cut, Node, Routes
@@ -152,7 +152,7 @@ def draw(look: Look) -> Scene:
     for n, edge in enumerate(seen.edges):
         x, y = _curve(plan, edge, question.position, n)
         flow = seen.flows[:, n]
-        ends, high = points(x, *across) + np.array([0, LEFT], np.float32), TOP + step * (y + 0.5)
+        ends, high = along(x, LEFT, across), (TOP + step * (y + 0.5)).astype(np.float32)
         middles.append((ends[len(x) // 2], high[len(y) // 2]))
         labels.append(f"{_said(question, edge)}\n{written(float(seen.flows[-1, n]), '+2')}")
         by_step: dict[str, Any] = {
@@ -160,7 +160,7 @@ def draw(look: Look) -> Scene:
             "thick": By((MANY,), 1 + (THICK - 1) * np.abs(flow) / most),
             "present": By((MANY,), [bool(one) for one in flow]),
         }
-        marks.append(Path(id=f"edge.{n}", x=ends, y=points(high, 0.0, 1.0), opacity=0.75, **by_step))
+        marks.append(Path(id=f"edge.{n}", x=ends, y=high, opacity=0.75, **by_step))
     cut = chosen(question)
     is_cut = [edge == cut for edge in seen.edges]
     at = np.array([middle for middle, _ in middles], np.float32)
@@ -215,7 +215,7 @@ def _names(question: Question, plan: _Plan, step: float, across: tuple[float, fl
     x = (question.position + 0.5) / len(question.trace)
     target = words(f"sum_{question.kind}", target=question.plain(question.target), rival=_rival(question))
     yield Text(
-        id="answer", text=target, x=(x, LEFT + x * across[1]), y=TOP + step * (len(plan.rows) + 0.5) + 14,
+        id="answer", text=target, x=along(x, LEFT, across), y=TOP + step * (len(plan.rows) + 0.5) + 14,
         anchor="end" if x > 0.7 else "middle", bold=True,
     )  # fmt: skip
 

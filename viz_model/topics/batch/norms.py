@@ -9,7 +9,7 @@ from torch import Tensor
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import strips
-from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Rect, Scene, Text, along
 from viz_model.drawing.strips import Strip, StripsView
 from viz_model.drawing.tables import Among, By, Lengths, Phrase, by
 from viz_model.island.look import Look
@@ -231,11 +231,11 @@ def draw(look: Look) -> Scene:
     across, end = (1.0, -left - 6), top + tall * row
     columns = step * n - 1
 
-    def place(column: float) -> tuple[float, float]:
-        return column / columns, left + column / columns * across[1]
+    def place(column: Any) -> Any:
+        return along(column / columns, left, across)
 
-    def wide(count: int) -> tuple[float, float]:
-        return count / columns, count / columns * across[1]
+    def wide(count: int) -> Any:
+        return along(count / columns, 0, across)
 
     marks: list[Mark] = [
         Cells(
@@ -258,7 +258,7 @@ def draw(look: Look) -> Scene:
         marks.append(Rect(id=f"batch.{k}", x=at, y=top, width=wide(1), height=length * row, stroke=BATCH, thick=2.5))
     own: Any = Lengths(_at(look), 0, tall, top, end)
     marks.append(Rect(id="layer", x=left, y=own, width=wide(count), height=row, stroke=LAYER, thick=2.5))
-    places = np.array([place(k * step + d + 0.5) for k in range(n) for d in (0, count - 1)], np.float32)
+    places = place(np.array([k * step + d + 0.5 for k in range(n) for d in (0, count - 1)]))
     edges: Any = of_window(ends)
     marks += [
         Labels(id="ends", texts=edges, x=left, y=end + 2, length=across, places=places, turn="never"),

@@ -79,7 +79,7 @@ def draw(look: Look) -> Scene:
         if stage.step:
             x, y = np.array([left - GAP + 0.1, left - 0.1]) / whole, top + 0.4 * TALL
             ends = np.stack([x, np.zeros(2)], -1).astype(np.float32)
-            high = np.array([[0, y], [0, y]], np.float32)
+            high = np.array([y, y], np.float32)
             marks.append(Path(id=f"arrow.{k}", x=ends, y=high, stroke="residual", thick=2, head=7))
             middle = ((left - GAP / 2) / whole, 0.0)
             marks.append(Text(id=f"step.{k}", text=stage.step, x=middle, y=y - 12, anchor="middle"))

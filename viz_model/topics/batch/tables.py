@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Run, Scene, Text, Texts, Words
+from viz_model.drawing.scene import Cells, Labels, Mark, Panel, Run, Scene, Text, Texts, Words, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.island.look import Look
 
@@ -80,7 +80,7 @@ def draw(look: Look, id: str, alt: str, views: Sequence[TableView]) -> Scene:
         top += height
     places = [str(n) for n in range(n_columns)]
     marks.append(Labels(id="columns", texts=places, x=left, y=top + 2, length=across))
-    middle = (0.5, left + across[1] / 2)
+    middle = along(0.5, left, across)
     marks.append(Text(id="positions", text=look.words("position"), x=middle, y=top + BELOW - 8, anchor="middle"))
     words = {"masked": look.common("masked")}
     return Scene(id=id, panels=[Panel(id="tables", marks=marks, height=top + BELOW)], title=alt, words=words)
@@ -90,14 +90,12 @@ def _written(id: str, view: TableView, left: float, across: tuple[float, float],
     """What stands in the cells, where it has room."""
     rows, columns = np.indices(view.strength.shape).reshape(2, -1)
     n = view.strength.shape[1]
-    share = (columns + 0.5) / n
     texts: list[Words] = [tuple((Run(line),) for line in text) for each in view.texts for text in each]
-    room = np.array([ROOM / n, ROOM / n * across[1]], np.float32)
     return Texts(
         id=id,
         texts=texts,
-        x=np.stack([share, left + share * across[1]], -1).astype(np.float32),
+        x=along((columns + 0.5) / n, left, across),
         y=(top + (rows + 0.5) * TALL).astype(np.float32),
         fill=["white" if strong else "ink" for strong in (view.strength > STRONG).ravel()],
-        rooms=np.tile(room, (len(texts), 1)),
+        rooms=along(np.full(len(texts), ROOM / n), 0, across),
     )

@@ -14,7 +14,7 @@ from viz_model.config import Experts, ModelConfig, Side
 from viz_model.drawing import strips
 from viz_model.drawing.cells import COLUMN, ROW, Cells
 from viz_model.drawing.heatmap import MOST_CELLS
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Select, Series, Text, Texts, points
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Rect, Scene, Select, Series, Text, Texts
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.spans import around
 from viz_model.drawing.theme import TOKENS
@@ -390,8 +390,8 @@ def _of_layer(look: Look, view: RoutesView, n: int, start: tuple[float, float]) 
     ]
     weights = [float(view.weights[n, place, expert]) for _, place, _, expert in found]
     y = np.array([HEAD + (row + 0.5) * ROW_HEIGHT for row, *_ in found], dtype=np.float32)
-    x = points(np.zeros(len(found))) + np.array([[start[0], start[1] + 8 + rank * STEP] for _, _, rank, _ in found])
-    beside = x + np.array([0, 10])
+    x = np.array([[start[0], start[1] + 8 + rank * STEP] for _, _, rank, _ in found], np.float32)
+    beside = x + np.array([0, 10], np.float32)
     colors = [f"token{expert % len(TOKENS)}" for *_, expert in found]
     labels = [
         look.words("routes_told", layer=view.layers[n], token=view.labels[place], expert=expert, weight=f"{weight:.0%}")
@@ -400,7 +400,7 @@ def _of_layer(look: Look, view: RoutesView, n: int, start: tuple[float, float]) 
     tokens, chosen = tuple(place for _, place, *_ in found), tuple(expert for *_, expert in found)
     items = Items(
         id=f"experts.{n}",
-        x=x.astype(np.float32),
+        x=x,
         y=y,
         symbol=[SYMBOLS[expert % len(SYMBOLS)] for expert in chosen],
         size=[7 + 8 * weight for weight in weights],
@@ -411,7 +411,5 @@ def _of_layer(look: Look, view: RoutesView, n: int, start: tuple[float, float]) 
         down=True,
         where=Cells(look.trace.full_name(view.sites[n]), (ROW, COLUMN), tokens, chosen),
     )
-    numbers = Texts(
-        id=f"numbers.{n}", texts=list(map(str, chosen)), x=beside.astype(np.float32), y=y, anchor="start", size=11
-    )
+    numbers = Texts(id=f"numbers.{n}", texts=list(map(str, chosen)), x=beside, y=y, anchor="start", size=11)
     return [items, numbers]

@@ -7,7 +7,7 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart, theme
-from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Texts, points
+from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Texts, along
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
@@ -106,11 +106,11 @@ def draw(look: Look) -> Scene:
     x = on.at_x(np.arange(len(found.sites)))
     start = Lengths(by("layer", 0.5 + per_block * np.arange(look.n_layers)), on.x.low, on.x.high, x.start, x.end)
     wide = per_block / (on.x.high - on.x.low)
-    shade: dict[str, Any] = {"y": on.top, "width": (wide, wide * on.across[1]), "height": on.bottom - on.top}
+    shade: dict[str, Any] = {"y": on.top, "width": along(wide, 0, on.across), "height": on.bottom - on.top}
     marks.insert(0, Rect(id="layer", x=start, fill="muted", opacity=0.2, **shade))  # type: ignore[arg-type]
     marks += _lines(found, on)
     own = by("token", found.lengths.T.astype(np.float32))
-    marks.append(Path(id="selected", x=x, y=on.lengths_y(own), stroke="accent", thick=3))
+    marks.append(Path(id="selected", x=x, y=on.at_y(own), stroke="accent", thick=3))
     numbered = by_depth.shown(found.sites, MOST_NUMBERS)
     numbers = by("token", found.lengths.T[:, numbered].astype(np.float32), "1")
     above = on.at_y(numbers._replace(write=""))._replace(start=on.bottom - 12, end=on.top - 12)
@@ -126,8 +126,7 @@ def draw(look: Look) -> Scene:
 def keys(look: Look) -> list[Key]:
     """Which color each token's line has."""
     found = _lengths(look)
-    line = points([0.0, 1.0], 0.0, 28.0)
-    level = points([0.5, 0.5], 0.0, 14.0)
+    line, level = np.array([0.0, 28.0]), np.array([7.0, 7.0])
     return [
         Key(name=found.labels[n], marks=[Path(id="line", x=line, y=level, stroke=theme.token(n), thick=2)])
         for n in found.drawn
@@ -155,7 +154,7 @@ def _lines(found: LengthsView, on: chart.Plot) -> Iterator[Mark]:
         y = np.pad(found.lengths[:, alike].T, ((0, 0), (0, 1)), constant_values=np.nan).ravel()
         x = np.tile(np.append(steps, np.nan), len(alike))
         faint: Any = {"stroke": theme.token(color), "thick": 1.2, "opacity": 0.65 if len(drawn) <= 32 else 0.3}
-        yield Path(id=f"line.{color}", x=on.at_x(x), y=on.lengths_y(y), **faint)
+        yield Path(id=f"line.{color}", x=on.at_x(x), y=on.at_y(y), **faint)
     labels = [
         f"{token}: {found.labels[token]}\n{by_depth.short(site)}\n{found.lengths[n, token]:.4f}"
         for token in drawn

@@ -9,7 +9,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.cells import ROW, Cells, span_of
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Series, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths
@@ -281,7 +281,7 @@ def draw(look: Look) -> Scene:
     axis = chart.axis(np.array(acts or [1.0]), title=words("neuron_activation"))
     zero, across, ones = float(axis.share(np.zeros(()))), (1.0, -12.0), np.ones(n, np.float32)
     top = tall * np.arange(n, dtype=np.float32)
-    base = np.tile(np.array([[zero, 6 + zero * across[1]]], np.float32), (n, 1))
+    base = along(np.full(n, zero), 6, across)
     wide: Any = Lengths(np.array(acts), 0, axis.high - axis.low, (0.0, 0.0), (1.0, across[1]))
     told = [
         f"{words('neuron_neuron')} {one.number}\n{written(one.act, '4')}\n{words('neuron_writes')} {_writes(one):.3f}"
@@ -300,14 +300,9 @@ def draw(look: Look) -> Scene:
             id="bars", x=base, y=top + 20, width=wide, height=12 * ones, fill=fill, labels=told, where=where, down=True
         ),
         Texts(id="names", texts=names, x=left, y=top + 11, anchor="start"),
-        Rect(id="zero", x=(zero, 6 + zero * across[1]), y=0, width=1, height=end, fill="muted"),
+        Rect(id="zero", x=along(zero, 6, across), y=0, width=1, height=end, fill="muted"),
     ]
-    for tick in axis.ticks(5):
-        share = float(axis.share(np.asarray(tick)))
-        place = (share, 6 + share * across[1])
-        marks.append(
-            Text(id=f"tick.{tick:g}", text=axis.named(tick), x=place, y=end + 8, anchor="middle", fill="muted")
-        )
+    marks += chart.ticks_below(axis._replace(title=""), 6, across, end - 2, most=5)
     marks.append(Text(id="axis", text=axis.title, x=(0.5, 0), y=end + 26, anchor="middle"))
     panels = [Panel(id="neurons", marks=marks, height=end + 36)]
     series = [Series(axis.title, [str(one.number) for one in view.strongest], acts)]
@@ -349,8 +344,7 @@ def draw_gates(look: Look) -> Scene | None:
         low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
         # A quarter of the width each, of which the bars take the first part: numbers stand in a column of their own.
         start, room = (k / 4, left * (1 - k / 4) + 4), (1 / 4, -left / 4 - 54)
-        zero = -low / ((high - low) or 1.0)
-        base = np.tile(np.array([[start[0] + zero * room[0], start[1] + zero * room[1]]], np.float32), (len(found), 1))
+        base = along(-low / ((high - low) or 1.0) * ones, 0, room) + np.array(start, np.float32)
         wide: Any = Lengths(values, 0, (high - low) or 1.0, (0.0, 0.0), room)
         edge = np.tile(np.array([[start[0] + 0.25, start[1] - left / 4 - 8]], np.float32), (len(found), 1))
         where = view.cells(site, found)._replace(site=look.trace.full_name(look.site(f"ffn.{site}")))
@@ -403,7 +397,7 @@ def draw_curve(look: Look) -> Scene:
     on, marks = chart.plot(across, chart.axis(curve.y, curve.after, title=words("curve_after")), 270)
     told = [f"{n}: {written(curve.before[n], '3')} → {written(curve.after[n], '3')}" for n in shown.tolist()]
     marks += [
-        Path(id="curve", x=on.at_x(curve.x), y=on.lengths_y(curve.y), stroke="residual", thick=2),
+        Path(id="curve", x=on.at_x(curve.x), y=on.at_y(curve.y), stroke="residual", thick=2),
         Items(
             id="points",
             x=on.at_x(curve.before[shown]),

@@ -9,7 +9,7 @@ import numpy as np
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart
 from viz_model.drawing.digits import written
-from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Series, Text
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, along
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.tables import Lengths, by
 from viz_model.island.look import Look
@@ -162,8 +162,7 @@ def draw(look: Look) -> Scene:
         tall = (BARS * counts / (1.25 * counts.max())).astype(np.float32)
         middles = (edges[1:] + edges[:-1]) / 2
         share = (np.arange(BINS) + 0.04) / BINS
-        x = np.stack([share, LEFT + share * across[1]], -1).astype(np.float32)
-        wide = np.tile(np.array([[0.92 / BINS, 0.92 * across[1] / BINS]], np.float32), (BINS, 1))
+        x, wide = along(share, LEFT, across), along(np.full(BINS, 0.92 / BINS), 0, across)
         told = [
             f"{words('norm_near')} {middle:.2f}\n{count} {words('norm_values')}"
             for middle, count in zip(middles, counts, strict=True)
@@ -203,8 +202,7 @@ def draw(look: Look) -> Scene:
         if row == len(rows) - 1 or not view.is_common:
             scale = chart.Axis(-reach, reach)
             for tick in scale.ticks(7):
-                share_ = float(scale.share(np.asarray(tick)))
-                place = (share_, LEFT + share_ * across[1])
+                place = along(scale.share(np.asarray(tick)), LEFT, across)
                 marks.append(
                     Text(id=f"tick.{n}.{tick:g}", text=scale.named(tick), x=place, y=base + 12, anchor="middle")
                 )

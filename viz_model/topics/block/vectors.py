@@ -302,7 +302,7 @@ def _rail(found: Vectors) -> Iterator[Mark]:
     sizes, roles = [18.0 if is_sum else 12.0 for is_sum in sums], [step.role for step in steps]
     yield Items(id="steps", x=x, y=y, symbol="circle", size=sizes, fill=roles, walk=False)
     signs = ["+" if is_sum else "" for is_sum in sums]
-    yield Texts(id="signs", texts=signs, x=np.stack([np.zeros_like(x), x], -1), y=y, size=16, fill="white")
+    yield Texts(id="signs", texts=signs, x=x, y=y, size=16, fill="white")
 
 
 # What is said

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import theme
+from viz_model.drawing.plotted import axes
 from viz_model.island.look import Look
 from viz_model.island.page import Offer, Plot
 from viz_model.island.prose import Line
@@ -85,9 +85,8 @@ def title(look: Look) -> Iterator[Line]:
 def draw(look: Look) -> Plot:
     """A bar a layer, cut into its heads by kind."""
     found, labels = view(look), HEAD.labels(look.t.language)
-    x = {"title": {"text": look.common("axis_layer")}, "type": "category"}
-    y = {"title": {"text": look.words("heads")}, "tickformat": "d", "nticks": 6}
-    figure = go.Figure(layout={"xaxis": x, "yaxis": y, "barmode": "stack", "height": 300})
+    named = look.common("axis_layer"), look.words("heads")
+    figure = axes(*named, 300, {"type": "category"}, tickformat="d", nticks=6).update_layout(barmode="stack")
     for kind, counts in found.counts.items():
         n = found.kinds.index(kind)
         marker = {

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from viz_model.config import ModelConfig, Side
 from viz_model.drawing.digits import big
-from viz_model.drawing.plotted import curve, marked
+from viz_model.drawing.plotted import axes, curve, marked
 from viz_model.drawing.theme import ROLES as HUES
 from viz_model.island.look import Look
 from viz_model.island.page import Plot
@@ -114,9 +114,8 @@ def _figure(look: Look, values: Sequence[np.ndarray], height: int) -> go.Figure:
     """Axes with room above the lines, for the names of lengths."""
     above = [np.log10(one[one > 0]) for one in values]
     ends = [float(min(one.min() for one in above)), float(max(one.max() for one in above)) + 0.6]
-    x = {"type": "log", "title": {"text": look.words("length")}}
-    y = {"type": "log", "title": {"text": look.words("multiplications")}, "range": ends}
-    return go.Figure(layout={"xaxis": x, "yaxis": y, "height": height})
+    named = look.words("length"), look.words("multiplications")
+    return axes(*named, height, {"type": "log"}, type="log", range=ends)
 
 
 def _line(figure: go.Figure, lengths: np.ndarray, values: np.ndarray, name: str, hue: str, dash: str = "solid") -> None:

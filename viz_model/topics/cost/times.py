@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing.digits import byte_size, duration
-from viz_model.drawing.plotted import curve
+from viz_model.drawing.plotted import axes, curve
 from viz_model.drawing.theme import ROLES as HUES
 from viz_model.island.page import Plot, Words
 from viz_model.topics.cost import fitted, measured
@@ -161,8 +161,7 @@ def draw_memory(view: TimesView, words: Words) -> Plot:
 
 
 def _figure(words: Words, what: str, unit: str) -> go.Figure:
-    x = {"type": "log", "title": {"text": words("length")}}
-    return go.Figure(layout={"xaxis": x, "yaxis": {"type": "log", "title": {"text": f"{words(what)} [{unit}]"}}})
+    return axes(words("length"), f"{words(what)} [{unit}]", None, {"type": "log"}, type="log")
 
 
 def _measured(

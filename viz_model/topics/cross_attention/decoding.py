@@ -225,7 +225,7 @@ def draw(look: Look) -> Scene:
             marks += _box(f"{name}.{row}", column, look.words(f"column_{name}"), at, k, middle, faint)
         if row + 1 < n:
             x = np.array([[_across(1.06)[0], 0], [_across(0.94)[0], 0]], np.float32)
-            y = np.array([[0, middle], [0, middle + PITCH]], np.float32)
+            y = np.array([middle, middle + PITCH], np.float32)
             role: Any = Among(columns["comes"].roles, at)
             marks.append(Path(id=f"shift.{row}", x=x, y=y, stroke=role))
     frame: Any = by("token", (TOP + PITCH * (positions - first)).astype(np.float32))

@@ -44,24 +44,21 @@ def large(look: Look) -> Scene:
     named = f"{{{{site}}}} · {look.words(f'shown_{shown(look)}')}"
     site: Any = Phrase(named, {"site": look.full("cross.pattern")})
     where = look.cells("cross.pattern", ("head", ROW, COLUMN)) if is_head and pool == Pool() else None
-    values = look.by(axes(look), found)
+    values, named_axes = look.by(axes(look), found), (look.words("axis_target"), look.words("axis_source"))
     scene = matrix.scene(
         "cross_attention.map",
         look.words("map_alt"),
         values,
         rows,
         columns,
-        axes=(look.words("axis_target"), look.words("axis_source")),
+        axes=named_axes,
         frames=pool.rows == 1,
         look="share",
         site=site,
         where=where,
         bound="≤ " if pool != Pool() else "",
     )
-    data = HeatmapView(
-        values, rows, columns, site, "pattern", "probability", look.words("axis_target"), look.words("axis_source"),
-        selected_row=look.token,
-    )  # fmt: skip
+    data = HeatmapView(values, rows, columns, site, "pattern", "probability", *named_axes)
     call = look.call("cross", layer=look.layer, head=look.head if is_head else None, token=look.token)
     note = look.words("pooled", target=pool.rows, source=pool.columns) if pool != Pool() else ""
     return look.drawn(scene, ["cross.pattern"], data=data, call=call, note=note)

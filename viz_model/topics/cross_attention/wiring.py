@@ -80,7 +80,7 @@ def draw(look: Look) -> Scene:
     def line(id: str, ends: tuple[tuple[float, float], tuple[float, float]], stroke: str, head: float = 0) -> None:
         x, y = (
             np.array([[end[0], 0] for end in ends], np.float32),
-            np.array([[0, end[1]] for end in ends], np.float32),
+            np.array([end[1] for end in ends], np.float32),
         )
         marks.append(Path(id=id, x=x, y=y, stroke=stroke, head=head))
 

@@ -68,8 +68,7 @@ def draw(look: Look) -> Scene:
     stops = (top + (np.arange(length) + 0.5) * step).astype(np.float32)
     end = 0.56, -NAMES if is_named else -4.0
     x = np.array([[0.11, 4.0], end], np.float32)
-    y = np.zeros((length, 2, 2), np.float32)
-    y[:, 0, 1], y[:, 1, 1] = starts, stops
+    y = np.stack([starts, stops], -1)
     labels = [f"{n}: {label}" for n, label in enumerate(look.labels)]
     strip = np.linspace(0, n_vocab, len(found.strip), endpoint=False).astype(int)
     colors = [theme.token(n) for n in range(length)]
@@ -150,22 +149,22 @@ class Rows(NamedTuple):
 def rows(look: Look) -> Scene:
     values = look.trace["embed.token"].numpy()
     dimensions = tuple(map(str, range(values.shape[1])))
-    view = heatmap.fitted(heatmap.HeatmapView(values, look.labels, dimensions, "embed.token", "residual"))
-    every = -(-len(values) // len(view.values))
+    pool = heatmap.pool_of(values)
+    labels = heatmap.spans(look.labels, pool.rows)
     scene = matrix.scene(
         "embedding.matrix",
         look.words("matrix_alt", length=values.shape[0], width=values.shape[1]),
-        view.values,
-        view.rows,
-        view.columns,
+        heatmap.pooled(values, pool),
+        labels,
+        heatmap.spans(dimensions, pool.columns),
         axes=(look.common("axis_token"), look.common("axis_dimension")),
         top=full_from(values),
-        every=every,
+        every=pool.rows,
         written=False,
-        where=Where(look.trace.full_name("embed.token"), (ROW, COLUMN)) if view.values.shape == values.shape else None,
-        height=min(400, max(200, 110 + 22 * len(view.rows))),
+        where=Where(look.trace.full_name("embed.token"), (ROW, COLUMN)) if pool == heatmap.Pool() else None,
+        height=min(400, max(200, 110 + 22 * len(labels))),
     )
-    note = look.common("pooled", **view.pool._asdict()) if view.pool != heatmap.Pool() else ""
+    note = look.common("pooled", **pool._asdict()) if pool != heatmap.Pool() else ""
     return look.drawn(
         scene, ["embed.token"], data=Rows(values), note=note, call=look.call("embedding", token=look.token)
     )

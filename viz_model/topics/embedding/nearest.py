@@ -165,9 +165,8 @@ def _names(look: Look, on: chart.Plot) -> Texts:
     for n, row in enumerate(rows):
         for k, (label, id, right, up) in enumerate(row):
             point = look.once(flattened)[0][id]
-            share = float(on.x.share(point[0]))
             at[n, k], y[n, k] = label, on.pixels_y(float(point[1])) - up
-            x[n, k] = share, on.left + share * on.across[1] + right
+            x[n, k] = on.places_x(point[0]) + np.array([0, right])
     texts: Any = Among(tuple(labels), by("token", at))
     places: Any = {"x": by("token", x), "y": by("token", y)}
     return Texts(id="names", texts=texts, mono=True, **places)

@@ -8,7 +8,7 @@ import numpy as np
 from viz_model.config import ModelConfig
 from viz_model.drawing import chart
 from viz_model.drawing.digits import byte_size
-from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Rect, Scene, Text
+from viz_model.drawing.scene import Cells, Items, Labels, Mark, Panel, Rect, Scene, Text, along
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import kv_cache
@@ -186,7 +186,7 @@ def draw(look: Look) -> Scene:
     if new < len(labels):
         begin, wide = (len(labels) - new) / n, new / n
         marks.append(
-            Rect(id="new", x=(begin, left + begin * on.across[1]), y=UPPER, width=(wide, wide * on.across[1]),
+            Rect(id="new", x=along(begin, left, on.across), y=UPPER, width=along(wide, 0, on.across),
                 height=height, stroke="accent", thick=2)
         )  # fmt: skip
     note = look.common("tokens_part", first=first, last=n_tokens - 1, n=n_tokens) if first else ""
@@ -244,11 +244,11 @@ def _cells(
             ]
             marks.append(
                 Cells(id=f"{name}.{layer}", x=left, y=top + (2 * layer + offset) * step, height=step - 1, gap=1,
-                    width=(share, share * across[1]), values=part[layer : layer + 1].astype(np.float32), look="share",
+                    width=along(share, 0, across), values=part[layer : layer + 1].astype(np.float32), look="share",
                     role=name, name=str(words(name)), labels=said)
             )  # fmt: skip
     if n_tokens < n:
-        x, width = (share, left + share * across[1]), (1 - share, (1 - share) * across[1])
+        x, width = along(share, left, across), along(1 - share, 0, across)
         marks.append(Rect(id="empty", x=x, y=top, width=width, height=height, fill="grid", opacity=0.4))
     layers = [str(layer) for layer in range(n_layers)]
     marks += [

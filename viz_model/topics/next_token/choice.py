@@ -8,7 +8,7 @@ import numpy as np
 
 from viz_model.drawing import chart
 from viz_model.drawing.cells import ROW
-from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts
+from viz_model.drawing.scene import Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.tables import Among, Each, Lengths, among
 from viz_model.island.look import Look
@@ -165,7 +165,7 @@ def draw(look: Look) -> Scene:
     ids = np.array([one.order[row] for one, row in zip(found.views, shown, strict=True)])
     at: Any = "token" if found.look.trace.side == look.trace.side else len(found.look) - 1
     where = found.look.cells("probs", (at, ROW), rows=found.by(ids))
-    start = np.tile(np.array([[0, left]], np.float32), (n, 1))
+    start = along(np.zeros(n), left)
 
     def bars(id: str, values: np.ndarray, tall: float, **fill: Any) -> Items:
         width: Any = Lengths(found.by(values), 0, high, (0.0, 0.0), across)
@@ -175,7 +175,7 @@ def draw(look: Look) -> Scene:
 
     marks: list[Mark] = []
     fifths = np.arange(6) / 5
-    at_ticks = np.stack([fifths, left + fifths * across[1]], -1).astype(np.float32)
+    at_ticks = along(fifths, left, across)
     written: Any = among(ticks, found.by)
     marks += [
         Rect(id=f"grid.{k}", x=(x, p), y=TOP, width=1, height=end - TOP, fill="grid")

@@ -9,7 +9,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, theme
 from viz_model.drawing.chips import bracketed, chip
 from viz_model.drawing.digits import percent
-from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts
+from viz_model.drawing.scene import Items, Labels, Mark, Panel, Scene, Texts, along
 from viz_model.drawing.scene.writing import short, width_of
 from viz_model.drawing.spans import around
 from viz_model.island import say
@@ -151,7 +151,7 @@ def draw(look: Look) -> Scene:
     rows = np.array([part.row for part in parts])
     share = np.array([part.share for part in parts])
     x: Any = on.at_x(np.array([part.start for part in parts]))
-    width: Any = np.stack([share, share * on.across[1]], -1).astype(np.float32)
+    width = along(share, 0, on.across)
     y = (chart.TOP + ROW * rows).astype(np.float32)
     numbers, middles = np.array([step.drawn for step in shown]), chart.TOP + ROW * (np.arange(len(shown)) + 0.5)
     at: Any = on.at_x(numbers)

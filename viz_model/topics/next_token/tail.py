@@ -192,7 +192,7 @@ def draw(look: Look) -> Scene:
 
 
 def _line(id: str, on: chart.Plot, x: Any, y: Any, **look: Any) -> Mark:
-    return Path(id=id, x=on.at_x(x), y=on.lengths_y(y), **look)
+    return Path(id=id, x=on.at_x(x), y=on.at_y(y), **look)
 
 
 def _cut(look: Look, k: int, name: str, every: list[TailView], plots: tuple[chart.Plot, chart.Plot]) -> Iterator[Mark]:

@@ -140,7 +140,7 @@ def _sub_layer(
 
     def line(key: str, points: list[tuple[float, float]], thick: Any, color: str, head: float = 0) -> Path:
         x = np.array([[share, 0] for share, _ in points], np.float32)
-        y = np.array([[0, down] for _, down in points], np.float32)
+        y = np.array([down for _, down in points], np.float32)
         return Path(id=f"{id}.{key}", x=x, y=y, stroke=color, thick=thick, head=head)
 
     def stream(key: str, low: float, high: float, lengths: np.ndarray) -> Path:

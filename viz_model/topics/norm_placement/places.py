@@ -7,8 +7,6 @@ model without a twin it has that model alone.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
-
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.tables import Table
 from viz_model.island.look import Look
@@ -21,13 +19,6 @@ NAMES: dict[str, str] = {"pre": "Pre-LN", "post": "Post-LN"}
 COLORS: dict[str, str] = {"pre": "#4F7BEA", "post": "#D6246E"}
 SYMBOLS: dict[str, str] = {"pre": "circle", "post": "square"}
 HEIGHT = 330
-
-
-def axes(x: str, y: str, height: int = 360, **more: Any) -> go.Figure:
-    """A figure with its axes named; ``more`` is of the upright one."""
-    return go.Figure(
-        layout={"height": height, "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, **more}}
-    )
 
 
 def ratio(number: float) -> str:

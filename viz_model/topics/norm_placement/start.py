@@ -8,10 +8,10 @@ import numpy as np
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.digits import written
-from viz_model.drawing.plotted import band, curve
+from viz_model.drawing.plotted import axes, band, curve
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES, THEORY, DepthGradients, Fit, Place, power_law
-from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS, axes, ratio
+from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS, ratio
 
 
 class StartView(NamedTuple):
@@ -84,8 +84,8 @@ def draw_start(view: StartView, words: Words) -> Plot:
     """The last block's gradient by depth on logarithmic scales: a mark for each model, the fit, and theory."""
     depths = view.found.depths
     line = np.array([depths.min(), depths.max()], dtype=float)
-    figure = axes(words("depth"), words("w2_gradient"), type="log")
-    figure.update_xaxes(type="log", range=np.log10([line[0] / 1.15, line[1] * 1.15]).tolist())
+    ends = np.log10([line[0] / 1.15, line[1] * 1.15]).tolist()
+    figure = axes(words("depth"), words("w2_gradient"), level={"type": "log", "range": ends}, type="log")
     look: dict[str, Any] = {"at": "L = {:g}", "written": partial(written, how="4")}
     for place in PLACES:
         values, fit, hue = view.found.last[place], view.fits[place], COLORS[place]

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing import chart, plotted
-from viz_model.drawing.plotted import band
+from viz_model.drawing.plotted import axes, band
 from viz_model.drawing.scene import Scene
 from viz_model.drawing.theme import ROLES, rgba
 from viz_model.island.page import Plot, Words
 from viz_model.measures import training_log
-from viz_model.topics.norm_placement.places import COLORS, NAMES, axes, ratio
+from viz_model.topics.norm_placement.places import COLORS, NAMES, ratio
 
 MAX_POINTS = 120
 DASHES = ("solid", "dash", "dot", "dashdot")

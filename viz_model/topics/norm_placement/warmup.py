@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from viz_model.claims import Claim, Verdict
 from viz_model.drawing.digits import written
-from viz_model.drawing.plotted import curve, level
+from viz_model.drawing.plotted import axes, curve, level
 from viz_model.island.page import Plot, Words
 from viz_model.topics.norm_placement.fresh import PLACES
-from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS, axes
+from viz_model.topics.norm_placement.places import COLORS, NAMES, SYMBOLS
 from viz_model.training import experiments
 from viz_model.training.experiments import Record, Recorded
 
@@ -113,9 +113,8 @@ def draw_gradient(view: WarmupView, words: Words) -> Plot:
 
 def draw_sweep(view: WarmupView, words: Words) -> Plot:
     """The loss that each run ends at, by its peak learning rate."""
-    figure = axes(words("rate"), words("loss"), rangemode="tozero")
     ends = np.log10([view.rates[0] / 1.2, view.rates[-1] * 1.2]).tolist()
-    figure.update_xaxes(type="log", range=ends)
+    figure = axes(words("rate"), words("loss"), level={"type": "log", "range": ends}, rangemode="tozero")
     for place, warms in view.runs:
         runs = view.sweep(place, warms)
         symbol = SYMBOLS[place] if warms else f"{SYMBOLS[place]}-open"

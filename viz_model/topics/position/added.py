@@ -1,5 +1,6 @@
 """Vectors that are added to the embedding: a row a position, how alike the rows are, and the sum that block 0 reads."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from viz_model.drawing.digits import written
 from viz_model.drawing.scene import Cells, Items, Key, Labels, Mark, Panel, Path, Rect, Scene, Series, Text
 from viz_model.drawing.short_repr import short_repr
 from viz_model.drawing.strips import Strip, StripsView
-from viz_model.drawing.tables import Each, by
+from viz_model.drawing.tables import By, Each, by
 from viz_model.island import say
 from viz_model.island.look import Look
 from viz_model.island.page import Chooser
@@ -62,28 +63,35 @@ class Rows(NamedTuple):
 
 
 def rows(
-    look: Look, id: str, alt: str, values: np.ndarray, site: str = "", spans: Spans = (), top: Any = None, **axis: str
+    look: Look, id: str, alt: str, values: Any, site: str = "", spans: Spans = (), top: Any = None, axis: str = ""
 ) -> Scene:
-    """A matrix with one row for each token, the selected one framed; ``spans`` of columns are framed too."""
-    every = -(-values.size // MAX_CELLS)
-    drawn = Rows(values[::every])
-    shown = tuple(range(0, len(values), every))
+    """A matrix with one row for each token, the selected one framed; ``spans`` of columns are framed too.
+
+    ``values`` are [T, any], or a table of such by layer and head.
+    """
+    is_table = isinstance(values, By)
+    array = values.values if is_table else values
+    every = -(-math.prod(array.shape[-2:]) // MAX_CELLS)
+    thin = array[..., ::every, :]
+    drawn = Rows(values._replace(values=thin) if is_table else thin)
+    shown = tuple(range(0, len(look), every))
     scene = matrix.scene(
         id,
         alt,
         drawn.values,
         look.labels[::every],
-        [str(n) for n in range(values.shape[1])],
-        axes=(look.common("axis_token"), axis.get("axis", look.common("axis_dimension"))),
-        top=strips.top_of(values) if top is None else top,
+        [str(n) for n in range(array.shape[-1])],
+        axes=(look.common("axis_token"), axis or look.common("axis_dimension")),
+        top=strips.top_of(array) if top is None else top,
         every=every,
         spans=spans,
         written=False,
         role="position",
-        where=Where(look.trace.full_name(site), (ROW, COLUMN), rows=shown) if site else None,
+        where=look.cells(site, ("head", ROW, COLUMN)[not is_table :], rows=shown) if site else None,
         height=min(560, max(200, 110 + 22 * len(shown))),
     )
-    call = look.call("position", layer=look.layer, head=look.head, token=look.token) if site else ""
+    asked = {"layer": look.layer, "head": look.head, "token": look.token}
+    call = look.call("position", **asked) if site and not is_table else ""
     return look.drawn(scene, [site] if site else [], data=drawn, call=call)
 
 
@@ -196,7 +204,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
 
     def line(id: str, values: np.ndarray, role: str, thick: float, dash: str | None, name: str) -> None:
         points = np.asarray(values[:n], np.float64)
-        marks.append(Path(id=id, x=on.at_x(at), y=on.lengths_y(points), stroke=role, thick=thick, dash=dash))
+        marks.append(Path(id=id, x=on.at_x(at), y=on.at_y(points), stroke=role, thick=thick, dash=dash))
         told: Any = Each(
             f"{words('distance')} {{{{at}}}}\n{{{{value}}}}",
             {"at": at, "value": by("", values[:n].astype(np.float32), "4")},
@@ -207,7 +215,7 @@ def curve(look: Look, prefix: str = "") -> Scene:
     if is_trained:
         around = np.concatenate([at, at[::-1]])
         band = np.concatenate([found.distance.low[:n], found.distance.high[:n][::-1]])
-        marks.append(Path(id="band", x=on.at_x(around), y=on.lengths_y(band), fill="position", opacity=0.22))
+        marks.append(Path(id="band", x=on.at_x(around), y=on.at_y(band), fill="position", opacity=0.22))
         sample = Rect(id="key", y=2, width=28, height=10, fill="position", opacity=0.22)
         keys.append(Key(name=words("learned_curve_range"), marks=[sample]))
         line("waves", found.waves, "residual", 1.8, "5px,3px", words("learned_curve_waves"))
@@ -402,24 +410,3 @@ def numbers(look: Look) -> tuple[str, np.ndarray, Sequence[str], Sequence[str]]:
 def items(prefix: str) -> list[Any]:
     """The two pictures of how alike rows are, whose texts begin so."""
     return [partial(square, prefix=prefix), partial(curve, prefix=prefix)]
-
-
-def of_table(look: Look, id: str, alt: str, values: Any, top: float, axis: str, site: str) -> Scene:
-    """A matrix with one row for each token by layer and head, [L, H, T, any]."""
-    every = -(-values.values[0, 0].size // MAX_CELLS)
-    shown = tuple(range(0, len(look), every))
-    drawn = Rows(values._replace(values=values.values[..., ::every, :]))
-    scene = matrix.scene(
-        id,
-        alt,
-        drawn.values,
-        look.labels[::every],
-        [str(n) for n in range(values.values.shape[-1])],
-        axes=(look.common("axis_token"), axis),
-        top=top,
-        every=every,
-        written=False,
-        where=look.cells(site, ("head", ROW, COLUMN), rows=shown),
-        height=min(560, max(200, 110 + 22 * len(shown))),
-    )
-    return look.drawn(scene, [site], data=drawn)

@@ -45,11 +45,6 @@ class Plane(NamedTuple):
             values, self._low, self.radius, self.middle + times * self.reach, self.middle - times * self.reach
         )
 
-    def lengths_y(self, values: Any) -> Any:
-        """The same as lengths, as a path takes them."""
-        ends = (0.0, self.middle + self.reach), (0.0, self.middle - self.reach)
-        return Lengths(values, self._low, self.radius, *ends)
-
     @property
     def _low(self) -> Any:
         radius = self.radius
@@ -59,7 +54,7 @@ class Plane(NamedTuple):
         """The circle, the axes and their names."""
         turn = np.linspace(0, 2 * math.pi, 73)
         x = np.stack([np.full(73, 0.5), self.reach * np.cos(turn)], -1).astype(np.float32)
-        y = np.stack([np.zeros(73), self.middle + self.reach * np.sin(turn)], -1).astype(np.float32)
+        y = (self.middle + self.reach * np.sin(turn)).astype(np.float32)
         wide = 2 * self.reach + 40
         return [
             Path(id="circle", x=x, y=y, stroke="grid", thick=1),
@@ -95,7 +90,7 @@ class Plane(NamedTuple):
         tip = [one._replace(fixed={**fixed, "end": 1}, write="4") for one in (xs, ys)]
         bare = [one._replace(write="") for one in tip]
         label: Any = Phrase(told, {"x": tip[0], "y": tip[1], **facts})
-        path = Path(id=id, x=self.x(whole[0]), y=self.lengths_y(whole[1]), head=9, **look)
+        path = Path(id=id, x=self.x(whole[0]), y=self.y(whole[1]), head=9, **look)
         place: dict[str, Any] = {"x": self.x(bare[0], 1.12), "y": self.y(bare[1], 1.12), "anchor": "middle"}
         opacity = look.get("opacity", 1)
         return [path, Text(id=f"{id}.name", text=name, label=label, opacity=opacity, **place)]

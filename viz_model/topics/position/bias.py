@@ -165,9 +165,9 @@ def curves(look: Look, alt: str) -> Scene:
     told = f"{words('bias_distance')} {{{{at}}}}\n{{{{value}}}}"
     for head in range(min(look.n_heads, MAX_LINES)):
         one = drawn._replace(fixed={"head": head})
-        marks.append(Path(id=f"head.{head}", x=on.at_x(places), y=on.lengths_y(one), stroke="residual", thick=1.2,
+        marks.append(Path(id=f"head.{head}", x=on.at_x(places), y=on.at_y(one), stroke="residual", thick=1.2,
                           opacity=0.4))  # fmt: skip
-    marks.append(Path(id="own", x=on.at_x(places), y=on.lengths_y(drawn), stroke="position", thick=2.8))
+    marks.append(Path(id="own", x=on.at_x(places), y=on.at_y(drawn), stroke="position", thick=2.8))
     names = tuple(str(n).replace("-", "−") for n in at)
     labels: Any = Each(told, {"at": names, "value": table._replace(write="4")})
     marks.append(Items(id="own.points", x=on.at_x(at.astype(np.float64)), y=on.at_y(table), labels=labels))
@@ -209,7 +209,7 @@ def _stairs(look: Look, x: chart.Axis, at: np.ndarray, places: np.ndarray, steps
     """Which bucket a distance falls into."""
     words = look.words
     on, marks = chart.plot(x, chart.axis(of, title=words("bias_bucket")), 150)
-    marks.append(Path(id="buckets", x=on.at_x(places), y=on.lengths_y(of[steps].astype(np.float64)), stroke="residual"))
+    marks.append(Path(id="buckets", x=on.at_x(places), y=on.at_y(of[steps].astype(np.float64)), stroke="residual"))
     labels = [
         f"{words('bias_distance')} {n}\n{words('bias_bucket')} {bucket}" for n, bucket in zip(at, of, strict=True)
     ]

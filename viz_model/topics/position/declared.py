@@ -78,7 +78,7 @@ def vectors(look: Look, role: str, which: str) -> Scene:
     shared = rotation.heads_of(look, role)
     table: Any = By(("layer", "head"), both[which], shared, look.by("layer", None).start)
     axis, title = look.words("rope_value"), look.words(f"declared_{which}", role=look.words(f"role_{role}"))
-    return added.of_table(look, f"position.declared_{which}_{role}", title, table, top, axis, names[which])
+    return added.rows(look, f"position.declared_{which}_{role}", title, table, names[which], top=top, axis=axis)
 
 
 def of_role(role: str) -> Row:

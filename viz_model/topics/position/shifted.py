@@ -154,7 +154,7 @@ def draw_offsets(look: Look, alt: str, *, is_moved: bool) -> Scene:
     at = on.at_x(found.offsets.astype(np.float64))
     told = f"{words('rope_offset')} {{{{at}}}}\n{{{{value}}}}"
     labels: Any = Each(told, {"at": tuple(str(n) for n in found.offsets), "value": scores._replace(write="4")})
-    marks.append(Path(id="scores", x=at, y=on.lengths_y(scores), stroke="pattern", thick=2.2))
+    marks.append(Path(id="scores", x=at, y=on.at_y(scores), stroke="pattern", thick=2.2))
     marks.append(Items(id="points", x=at, y=on.at_y(scores), labels=labels))
     marks.append(Rect(id="zero", x=on.left, y=on.pixels_y(0.0), width=on.across, height=1, fill="muted"))
     here: Any = look.by(PLACE, found.offset.astype(np.float32)[..., None])

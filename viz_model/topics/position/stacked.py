@@ -1,13 +1,13 @@
 """Waves one above the other, from the fastest to the slowest, over the places of this sentence."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from viz_model.drawing import theme
 from viz_model.drawing.cells import ROW, Cells
-from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text
+from viz_model.drawing.scene import Items, Mark, Panel, Path, Rect, Scene, Text, along
 from viz_model.drawing.tables import Each, Lengths, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -53,9 +53,8 @@ def draw(look: Look) -> Scene:
     interleaved = waves.scheme(model).layout == "interleaved"
     marks: list[Mark] = []
 
-    def across(places: np.ndarray) -> np.ndarray:
-        share = np.asarray(places, np.float32) / span
-        return np.stack([share, LEFT - share * (LEFT + RIGHT)], -1).astype(np.float32)
+    def across(places: np.ndarray) -> Any:
+        return along(places / span, LEFT, (1, -LEFT - RIGHT))
 
     for row, pair in enumerate(found.pairs):
         middle, tall = (row + 0.5) * ROW_HEIGHT + 2, 0.42 * ROW_HEIGHT

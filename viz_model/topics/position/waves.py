@@ -12,7 +12,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing import chart, theme
 from viz_model.drawing.cells import ROW, Cells
-from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series
+from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, along
 from viz_model.drawing.tables import Each, by
 from viz_model.island import say
 from viz_model.island.look import Look
@@ -163,16 +163,15 @@ def draw(look: Look) -> Scene:
     keys: list[Key] = []
 
     def wave(id: str, values: np.ndarray, role: str, thick: float, dash: str | None, name: str) -> None:
-        y = on.lengths_y(values.astype(np.float32))
+        y = on.at_y(values.astype(np.float32))
         marks.append(Path(id=id, x=at, y=y, stroke=role, thick=thick, dash=dash))
         keys.append(chart.line_key(name, role, "", thick=thick, dash=dash))
 
     if is_beyond:
         begin = float(on.x.share(np.asarray(context - 0.5)))
-        area = (begin, on.left + begin * on.across[1]), (1 - begin, (1 - begin) * on.across[1])
         marks.append(
-            Rect(id="beyond", x=area[0], y=on.top, width=area[1], height=tall, fill="muted", opacity=0.12,
-                 label=words("waves_beyond"))
+            Rect(id="beyond", x=along(begin, on.left, on.across), y=on.top, width=along(1 - begin, 0, on.across),
+                 height=tall, fill="muted", opacity=0.12, label=words("waves_beyond"))
         )  # fmt: skip
     for n, (other, values) in enumerate(found.others.items()):
         wave(

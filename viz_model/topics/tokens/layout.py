@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_model.drawing.scene import Items, Mark, Texts
+from viz_model.drawing.scene import Items, Mark, Texts, along
 from viz_model.tokenizers.tokenizer import Token, token_of
 from viz_model.topics.tokens import cutting
 
@@ -95,15 +95,13 @@ class Place(NamedTuple):
     left: float = EDGE
     right: float = EDGE
 
-    def across(self, letters: Any) -> np.ndarray:
+    def across(self, letters: Any) -> Any:
         """Lengths [..., 2] of places."""
-        share = np.asarray(letters, np.float32) / self.widest
-        return np.stack([share, self.left - share * (self.left + self.right)], -1).astype(np.float32)
+        return along(np.divide(letters, self.widest), self.left, (1, -self.left - self.right))
 
-    def wide(self, letters: Any) -> np.ndarray:
+    def wide(self, letters: Any) -> Any:
         """Lengths [..., 2] of widths."""
-        share = np.asarray(letters, np.float32) / self.widest
-        return np.stack([share, -share * (self.left + self.right)], -1).astype(np.float32)
+        return along(np.divide(letters, self.widest), 0, (1, -self.left - self.right))
 
     def boxes(self, id: str, left: Any, right: Any, y: Any, height: float, **look: Any) -> Items:
         """Boxes of one height."""

@@ -1,13 +1,13 @@
 """The curves of a run of training as it goes: its losses, the gradient of each block, and the learning rate."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_model.drawing import theme
-from viz_model.drawing.plotted import curve, level
+from viz_model.drawing.plotted import axes, curve, level
 from viz_model.drawing.theme import ROLES
 from viz_model.island.page import Plot, Words
 from viz_model.training import lab
@@ -149,10 +149,9 @@ def rate(view: RunView, words: Words) -> Plot:
     return Plot("training_lab.rate", made, words("rate_alt"), view, own=False)
 
 
-def figure(axis: str, n_steps: int, words: Words, **layout: Any) -> go.Figure:
+def figure(axis: str, n_steps: int, words: Words, height: int = 320) -> go.Figure:
     """Axes over all ``n_steps`` of a run, so that they rest while its lines grow; ``axis`` names the upright one."""
-    x = {"title": {"text": words("step_axis")}, "range": [0, n_steps]}
-    return go.Figure(layout={"height": 320, **layout, "xaxis": x, "yaxis": {"title": {"text": words(axis)}}})
+    return axes(words("step_axis"), words(axis), height, {"range": [0, n_steps]})
 
 
 def top(lines: Sequence[Sequence[float] | np.ndarray], least: float) -> float:
