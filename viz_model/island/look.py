@@ -17,7 +17,7 @@ from viz_model.claims import Verdict
 from viz_model.config import ModelConfig
 from viz_model.drawing.cells import Cells
 from viz_model.drawing.scene import Scene
-from viz_model.drawing.tables import Among, By, Each, Phrase, Table, by
+from viz_model.drawing.tables import Among, By, Phrase, Table, by
 from viz_model.island import held
 from viz_model.island.held import BLOCK, MOST_TOKENS
 from viz_model.island.prose import Line, What
@@ -119,8 +119,7 @@ class Look:
     @property
     def wide(self) -> Look:
         """The same with tables of all layers, also of a run that is rather long: for what is little of each layer."""
-        is_apart = len(self.layers) < self.n_layers
-        if not (is_apart and self.once(lambda look: held.is_rather_long(look.trace), "rather")):
+        if len(self.layers) == self.n_layers or not self.once(lambda look: held.is_rather_long(look.trace), "rather"):
             return self
         read: dict[Any, Any] = self.once(lambda _: {}, "wide")
         return replace(self, layers=range(self.n_layers), _read=read)
@@ -407,10 +406,6 @@ class Look:
     def knows(self, key: str) -> bool:
         """Whether the topic has such a label or section."""
         return key in self.t.labels(self.topic) or key in self.t.sections(self.topic)
-
-    def each(self, template: str, **values: Any) -> Any:
-        """As many texts as there are entries in the values."""
-        return Each(template, values)
 
     def listed(self, items: Iterable[str]) -> str:
         """Several things one after another, as the language writes it."""

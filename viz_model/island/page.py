@@ -405,11 +405,9 @@ class Topic:
 
     def page(self, config: ModelConfig) -> Page | None:
         """What it shows of a model; None where there is nothing to show."""
+        page = next((page for page in self.pages if page.observed == config.observed and page.fits(config)), None)
         if config.observed:
-            return next(
-                (page for page in self.pages if page.observed and page.fits(config)), self._said("observed_otherwise")
-            )
-        page = next((page for page in self.pages if page.fits(config) and not page.observed), None)
+            return page or self._said("observed_otherwise")
         if page is not None and not (self.mixes or config.attends or (self.sums_heads and config.sums_heads)):
             return self._said("mixed_otherwise")
         return page if page is None or config.attends else replace(page, trials=None)

@@ -163,8 +163,7 @@ class Trace:
             raise ValueError("patches: this model reads tokens, and no picture")
         side = self.model.patches.patches.patch
         cut = self.picture.unflatten(1, (-1, side)).unflatten(0, (-1, side))  # [rows, P, columns, P, C]
-        order = torch.tensor([id - 1 for id in self.ids if id])
-        return cut.transpose(1, 2).flatten(0, 1)[order]
+        return cut.transpose(1, 2).flatten(0, 1)[[id - 1 for id in self.ids if id]]
 
     def classes(self, k: int = 10) -> list[tuple[str, float]]:
         """The k most probable classes of a picture or a text, with their probabilities.
@@ -269,9 +268,7 @@ class Trace:
         head = counted("head", head, self.config.n_heads)
         if full in self.values:
             found = self._alone(full, head, self.values) if isinstance(self.values, Recomputed) else None
-            if found is not None:
-                return found
-            return self.values[full][site.row_of(head, self.config.n_heads)]
+            return self.values[full][site.row_of(head, self.config.n_heads)] if found is None else found
         return self._derive(full, head)[0]
 
     def _alone(self, full: str, head: int, values: Recomputed) -> Tensor | None:

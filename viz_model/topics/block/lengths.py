@@ -9,7 +9,7 @@ from viz_model.claims import Claim, Verdict
 from viz_model.drawing import by_depth, chart, theme
 from viz_model.drawing.scene import Items, Key, Mark, Panel, Path, Rect, Scene, Series, Texts, along
 from viz_model.drawing.short_repr import short_repr
-from viz_model.drawing.tables import Lengths, by
+from viz_model.drawing.tables import Each, Lengths, by
 from viz_model.island.look import Look
 from viz_model.island.prose import Line
 from viz_model.measures import stream
@@ -114,8 +114,8 @@ def draw(look: Look) -> Scene:
     numbered = by_depth.shown(found.sites, MOST_NUMBERS)
     numbers = by("token", found.lengths.T[:, numbered].astype(np.float32), "1")
     above = on.at_y(numbers._replace(write=""))._replace(start=on.bottom - 12, end=on.top - 12)
-    at: Any = on.at_x(np.array(numbered))
-    marks.append(Texts(id="numbers", texts=look.each("{{n}}", n=numbers), x=at, y=above, fill="accent"))
+    told: dict[str, Any] = {"texts": Each("{{n}}", {"n": numbers}), "x": on.at_x(np.array(numbered)), "y": above}
+    marks.append(Texts(id="numbers", fill="accent", **told))
     steps = [by_depth.short(site) for site in found.sites]
     series = [Series(f"{n}: {label}", steps, found.lengths[:, n]) for n, label in enumerate(found.labels)]
     panel = Panel(id="lengths", marks=marks, height=HEIGHT)
