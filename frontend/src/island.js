@@ -66,13 +66,17 @@ function create(root) {
     put()
   }
   const question = () => JSON.stringify({ ...said(), seq: 0 })
+  // What stood here until it is mounted anew hears clicks for a moment more, and never an answer.
+  const isLeft = () => root.island !== me
   const put = () => {
+    if (isLeft()) return
     asked = performance.now()
     latest = question()
     tell("told", { ...said(), rests: 0, asked }, true)
   }
   const rest = () => {
     clearTimeout(timer)
+    if (isLeft()) return
     root.dataset.untold = "" // for tests: the address does not say yet what is shown
     timer = setTimeout(() => {
       if (sent > answered) {

@@ -69,6 +69,16 @@ def test_what_is_mounted_anew_is_shown_by_a_projector(page: Any) -> None:
     page.locator(".viz-slides h2").wait_for(timeout=5_000)
 
 
+def test_what_was_left_asks_for_nothing(page: Any) -> None:
+    """It would ask again and again, for no answer comes to it."""
+    mount(page, model="story-pre-ln", text="Hi")
+    page.evaluate("window.mount()()")
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill("The cat")
+    page.wait_for_timeout(1_000)
+    assert page.evaluate("told") == [] and not page.locator("[data-untold]").count()
+
+
 def test_an_older_answer_does_not_take_back_what_was_typed_since(page: Any) -> None:
     mount(page, model="story-pre-ln", text="The cat sat on the mat")
     box = page.get_by_role("textbox", name="Your sentence")
