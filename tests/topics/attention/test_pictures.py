@@ -21,7 +21,7 @@ from viz_model.island.query import MOST_KEYS, steps
 from viz_model.island.why import About
 from viz_model.runs.edits import AblateHead
 from viz_model.topics import attention
-from viz_model.topics.attention import PAGE, between_words, carries, heads, projected, query
+from viz_model.topics.attention import PAGE, between_words, carries, head, heads, projected, query
 from viz_model.topics.attention import weights as care
 from viz_model.topics.attention.pruning import PRUNED, can_be_compared, pruned
 
@@ -41,6 +41,13 @@ def drawn(look: Look, draw: Callable[[Look], Scene | None], **place: int) -> Sce
 def cells(scene: Scene, name: str = "cells", panel: int = 0) -> np.ndarray:
     (found,) = [mark for mark in scene.panels[panel].marks if isinstance(mark, Cells) and mark.id == name]
     return np.asarray(found.values)
+
+
+def test_a_matrix_of_zeros_has_no_scale(look: Look) -> None:
+    for name in head.known(look):
+        found = head.values_of(look, name)
+        is_scaled = any(mark.id == "scale" for mark in head.of_one(look, name).panels[0].marks)
+        assert is_scaled == bool(found[np.isfinite(found)].any()), name
 
 
 def test_every_head_of_every_layer_is_a_map(look: Look) -> None:

@@ -6,6 +6,7 @@ from islands import look, one, pictures
 from torch.nn import functional as F
 
 import viz_model as vm
+from viz_model.drawing.scene import Cells
 from viz_model.island.look import Look
 from viz_model.topics import embedding as topic
 from viz_model.topics.embedding import depth as context
@@ -46,6 +47,13 @@ def test_the_nearest_row_in_words_and_as_bars(lang: str, here: Look) -> None:
 @pytest.fixture(scope="module")
 def story() -> vm.LanguageModel:
     return vm.load("story-pre-ln")
+
+
+@pytest.mark.parametrize(("text", "is_pooled"), [(TEXT, False), (TEXT * 12, True)])
+def test_a_cell_that_stands_for_many_numbers_asks_for_none(story: vm.LanguageModel, text: str, is_pooled: bool) -> None:
+    drawn = lookup.rows(look(story.trace(text), topic.PAGE))
+    (cells,) = [mark for mark in drawn.panels[0].marks if mark.id == "cells"]
+    assert isinstance(cells, Cells) and (cells.where is None) == is_pooled == bool(drawn.note)
 
 
 def test_cosines_of_a_word_in_two_sentences(story: vm.LanguageModel) -> None:

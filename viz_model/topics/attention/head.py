@@ -87,6 +87,7 @@ def of_one(look: Look, name: str) -> Scene:
         columns,
         axes=(axes[1] if name in "kv" else axes[0], axes[1 if is_square else 2]),
         top=top,
+        right=matrix.SCALE if finite.any() else matrix.BARE,  # a mask is of zeros, and no color stands for a number
         frames=name not in ("k", "v") and size == 1,
         look="share" if is_pattern else "signed",
         role={**VECTORS, "bias": "position"}.get(name, "pattern"),
